@@ -158,7 +158,8 @@ func (c *Contract) Check(t T, x Interaction) {
 // Faults returns what is wrong with a response, and records nothing.
 func (c *Contract) Faults(x Interaction) []Fault { return c.judge.Faults(x) }
 
-// observe judges a response and records what it shows.
+// observe judges a response and records what it shows. What a wrong response shows is not recorded: a
+// promise is kept by right ones.
 func (c *Contract) observe(x scenario.Interaction, test string) []scenario.Failure {
 	failures := c.judge.Failures(x, test, c.options.Header)
 	if len(failures) == 0 {
@@ -239,7 +240,8 @@ func (c *Contract) finish(code int, isWhole bool, w io.Writer) int {
 	return code
 }
 
-// isWholeRun reports whether every test of the package has run.
+// isWholeRun reports whether every test of the package has run. A part of the tests cannot keep all
+// promises, and that is no fault of the service.
 func isWholeRun() bool {
 	for _, name := range []string{"run", "skip", "list", "bench", "fuzz", "fuzzworker", "short"} {
 		chosen := flag.Lookup("test." + name)

@@ -52,7 +52,8 @@ func Test(t T, document []byte, handler http.Handler, options ...Options) {
 	t.Logf("contract: %s", &overview)
 }
 
-// unwritten says which operations are not written yet.
+// unwritten says which operations are not written yet. One line for each of them is enough: all of its
+// promises are untried for the same reason.
 func (c *Contract) unwritten(shown Report) (lines []string) {
 	for _, operation := range c.document.Operations {
 		why := string(run.NotWritten(operation.ID, c.options.NotWritten))
@@ -65,7 +66,8 @@ func (c *Contract) unwritten(shown Report) (lines []string) {
 	return lines
 }
 
-// basePath is the path of the document's server, unless only without it there is a response.
+// basePath is the path of the document's server, unless only without it there is a response. Handlers are
+// often mounted without the base path that the published server has.
 func (c *Contract) basePath(ctx context.Context, url string) string {
 	for _, base := range []string{c.document.Base, ""} {
 		for _, operation := range c.document.Operations {

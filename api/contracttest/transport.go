@@ -22,8 +22,8 @@ func (c *Contract) Client(t T) *http.Client {
 	return &http.Client{Transport: c.Transport(t, nil), Timeout: run.RequestTimeout}
 }
 
-// Transport checks every response that next returns; next is
-// [http.DefaultTransport] if nil.
+// Transport checks every response that next returns; next is [http.DefaultTransport] if nil. A longer
+// response than the engine reads fails the test, and is passed on as it is.
 func (c *Contract) Transport(t T, next http.RoundTripper) http.RoundTripper {
 	return transport{c, t, cmp.Or(next, http.DefaultTransport)}
 }

@@ -19,7 +19,8 @@ type Cause struct {
 	First scenario.Failure
 }
 
-// NoteFailures adds failures to the causes, and returns those that are the first of their cause.
+// NoteFailures adds failures to the causes, and returns those that are the first of their cause. The first
+// failure is kept whole, and of the others only which test has found them.
 func (l *Ledger) NoteFailures(failures []scenario.Failure) (fresh []scenario.Failure) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

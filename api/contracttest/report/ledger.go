@@ -73,8 +73,9 @@ func (l *Ledger) Fail(failure scenario.Failure, promises ...string) {
 	}
 }
 
-// Record records the outcome of a test of promises, and returns the failures that are the first of
-// their cause. by is what ran the test.
+// Record records the outcome of a test of promises, and returns the failures that are the first of their
+// cause. by is what ran the test. Only the first failure is shown beside a promise; the causes have all of
+// them.
 func (l *Ledger) Record(outcome scenario.Outcome, promises []string, by string) (fresh []scenario.Failure) {
 	switch {
 	case len(outcome.Failures) > 0:
@@ -123,7 +124,8 @@ func (l *Ledger) Promises() (all []Promise) {
 	return all
 }
 
-// promise is what has become of one promise.
+// promise is what has become of one promise. Broken has precedence over kept: it is enough that one test
+// has seen it.
 func (l *Ledger) promise(name, untested string) Promise {
 	if failure, isBroken := l.failed[name]; isBroken {
 		id := failure.ID()

@@ -120,7 +120,7 @@ type kind struct {
 	Cells []Promise
 }
 
-// New makes a report of a ledger.
+// New makes a report of a ledger. What belongs to no operation comes at the end, as if it were one.
 func New(of Document, ledger *Ledger) Report {
 	r := Report{
 		Title: of.Title, Version: of.Version, Seed: of.Seed, Inferred: of.Inferred,
@@ -153,7 +153,8 @@ func New(of Document, ledger *Ledger) Report {
 	return r
 }
 
-// lost lists what is known and was not found.
+// lost lists what is known and was not found. A reason for something that does not happen any more hides
+// the day when it comes back.
 func (r Report) lost(known map[string]string) (lost []string) {
 	for id, reason := range known {
 		isCause := slices.ContainsFunc(r.Causes, func(c Cause) bool { return c.ID == id })

@@ -39,8 +39,8 @@ func (d *Document) read(text []byte) error {
 	return err
 }
 
-// Decode reads YAML, of which JSON is a part, as JSON would be: names are strings, as 200 is, and so
-// are dates.
+// Decode reads YAML, of which JSON is a part, as JSON would be: names are strings, as 200 is, and so are
+// dates. A YAML reader alone would make a number of the key 200, and a time of a date.
 func Decode(text []byte) (map[string]any, error) {
 	var node yaml.Node
 	if err := yaml.Unmarshal(text, &node); err != nil {

@@ -131,7 +131,7 @@ func class(status int) string { return fmt.Sprintf("%dXX", status/100) }
 func (o *Operation) Lists(status int) bool { return o.Spec.Responses.Status(status) != nil }
 
 // Succeeds reports whether a status is a success of the operation. Where the document lists successes,
-// "default" is not one of them.
+// "default" is not one of them. A default beside listed successes is for failures, whatever its status is.
 func (o *Operation) Succeeds(status int) bool {
 	if o.responses[strconv.Itoa(status)] != nil || o.responses[class(status)] != nil {
 		return status < http.StatusBadRequest

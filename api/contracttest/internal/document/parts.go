@@ -10,6 +10,9 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 )
 
+// One wrong operation makes kin-openapi refuse a document of a hundred. Its parts are then loaded one by
+// one, and what is wrong with one of them is a line in the report.
+
 // methods are the members of a path that are operations. Others, such as its parameters, are for all of them.
 var methods = []string{"get", "put", "post", "delete", "options", "head", "patch", "trace"}
 

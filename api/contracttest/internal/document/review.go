@@ -9,7 +9,8 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 )
 
-// review looks for what no judge can check, reports it, and takes out what would make kin-openapi fail.
+// review looks for what no judge can check, reports it, and takes out what would make kin-openapi fail. It
+// comes last, when all that is left of the document is known.
 func (d *Document) review() {
 	r := reviewer{document: d, seen: map[*openapi3.Schema]bool{}}
 	for _, operation := range d.Operations {

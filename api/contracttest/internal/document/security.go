@@ -40,7 +40,8 @@ func (d *Document) Scheme(name string) *openapi3.SecurityScheme {
 	return &openapi3.SecurityScheme{}
 }
 
-// CredentialHeader is the header that has the credential of a scheme, or nothing.
+// CredentialHeader is the header that has the credential of a scheme, or nothing. A key in the query has no
+// header.
 func CredentialHeader(scheme *openapi3.SecurityScheme) string {
 	switch {
 	case scheme.Type != "apiKey":

@@ -59,7 +59,8 @@ func isOfAuthor(name string) bool {
 	return strings.HasPrefix(name, "x-") || slices.Contains([]string{"example", "examples", "value"}, name)
 }
 
-// reference takes out a reference that leads nowhere, out of the document, or in a circle.
+// reference takes out a reference that leads nowhere, out of the document, or in a circle. OpenAPI 3.0
+// ignores what is beside a reference.
 func (t *translator) reference(at string, object map[string]any) {
 	reference, refers := object["$ref"].(string)
 	if !refers {
@@ -169,7 +170,8 @@ var silent = []string{
 // knownTypes are those of OpenAPI 3.0. That of OpenAPI 3.1 for null was written as nullable before.
 var knownTypes = []any{"string", "integer", "number", "boolean", "array", "object"}
 
-// keywords leaves out what is not understood.
+// keywords leaves out what is not understood. A keyword that means nothing here must not stay: kin-openapi
+// would refuse the whole document for some of them.
 func (t *translator) keywords(at string, schema map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(schema)) {
 		wanted := understood[name]

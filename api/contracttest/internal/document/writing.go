@@ -13,6 +13,10 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 )
 
+// Written is strict about what it can write: if a service could read something else than the value, the
+// value is not sent at all. A test that fails because the engine has escaped something in its own way helps
+// nobody.
+
 // ParameterSchema returns the schema of a parameter, and whether its value is
 // JSON ("content") and not text in a style ("schema").
 func ParameterSchema(parameter *openapi3.Parameter) (described *openapi3.Schema, isJSON bool) {

@@ -39,7 +39,8 @@ func CrashOf(operation string, status int) string {
 }
 
 // cause names what is wrong without the values of a response. Faults of headers, media types and failed
-// requests are mostly of the service as a whole, others of an operation.
+// requests are mostly of the service as a whole, others of an operation. Two faults of one root with
+// different causes are told twice, and a reader takes them for two mistakes.
 func (j *Judge) cause(fault scenario.Fault, x scenario.Interaction) (cause string, rank scenario.Rank) {
 	name := j.Name(x)
 	where := indexOrKey.ReplaceAllString(fault.Where, "/*$2")

@@ -22,8 +22,8 @@ var (
 		`(?:(` + challengeToken + `)[ \t]*=[ \t]*(?:` + challengeToken + `|"")|[A-Za-z0-9._~+/-]+=*)?$`)
 )
 
-// parseChallenges returns the schemes of a WWW-Authenticate header, in lower case, or an error if it
-// does not parse.
+// parseChallenges returns the schemes of a WWW-Authenticate header, in lower case, or an error if it does
+// not parse. The grammar is ambiguous at commas, which separate challenges as well as their parameters.
 func parseChallenges(header string) (schemes []string, err error) {
 	var parameters []string // of the last scheme
 	for part := range strings.SplitSeq(quotedText.ReplaceAllString(header, `""`), ",") {

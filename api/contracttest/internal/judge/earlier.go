@@ -8,8 +8,9 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
-// toEarlierClient checks a response as a client of an earlier document reads it: a status that the
-// earlier document has must match it, members may have been added since.
+// toEarlierClient checks a response as a client of an earlier document reads it: a status that the earlier
+// document has must match it, members may have been added since. So a change that breaks a client is found
+// by the responses, and not only by comparing documents.
 func (j *Judge) toEarlierClient(earlier *document.Document, name string, x scenario.Interaction) (faults []scenario.Fault) {
 	operation := earlier.Find(x.Method, x.Path)
 	if operation == nil {

@@ -39,8 +39,8 @@ func (j *Judge) Silent(x scenario.Interaction) string {
 	return j.nameOrMethod(x) + " gives no response"
 }
 
-// Accepted returns an error unless a response is a success of the operation, or the request had a
-// condition that does not hold.
+// Accepted returns an error unless a response is a success of the operation, or the request had a condition
+// that does not hold. A 412 is a success of a request that asked for one.
 func (j *Judge) Accepted(x scenario.Interaction) error {
 	if holdsNot(x) {
 		return nil
@@ -66,8 +66,8 @@ func holdsNot(x scenario.Interaction) bool {
 	return false
 }
 
-// Refused returns an error unless a response refuses a request for a reason. promise is what the test
-// is about.
+// Refused returns an error unless a response refuses a request for a reason. promise is what the test is
+// about. The status alone decides; what the response says of the reason, only the options can judge.
 func (j *Judge) Refused(x scenario.Interaction, why scenario.Violation, promise string) error {
 	if !why.Allows(x.Status) {
 		message := fmt.Sprintf("the request must be refused (%s) with one of %v", why.Kind, why.Statuses())

@@ -75,7 +75,8 @@ func New(of *document.Document, earlier map[string]*document.Document, settings 
 	}
 }
 
-// Faults returns the faults of a response.
+// Faults returns the faults of a response. Clients come last: what they cannot read is mostly told better
+// by the document.
 func (j *Judge) Faults(x scenario.Interaction) []scenario.Fault {
 	if !j.isDocumented(x) {
 		return j.undocumented(x)

@@ -12,8 +12,11 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
-// isDocumented reports whether an operation must describe the response. HEAD is described by GET, but
-// a service need not offer it.
+// Much of what goes wrong in a service is outside its document: a path with a slash too many, a method that
+// nobody thought of. OpenAPI says nothing about it, but HTTP does.
+
+// isDocumented reports whether an operation must describe the response. HEAD is described by GET, but a
+// service need not offer it. Routers answer HEAD by themselves more often than authors write it down.
 func (j *Judge) isDocumented(x scenario.Interaction) bool {
 	if j.Document.Find(x.Method, x.Path) != nil {
 		return true
@@ -119,7 +122,8 @@ func (j *Judge) refusal(why scenario.Violation, x scenario.Interaction) []scenar
 	return j.Settings.Refusal(why, x)
 }
 
-// allow fails unless there is one Allow header with exactly the methods of the path.
+// allow fails unless there is one Allow header with exactly the methods of the path. It must be exact: a
+// client that reads a method there may use it.
 func (j *Judge) allow(x scenario.Interaction) []scenario.Fault {
 	lines := x.Header.Values("Allow")
 	if len(lines) > 1 && !j.exact() {

@@ -112,7 +112,8 @@ func (m *singleMaker) bodyExamples() {
 	}
 }
 
-// mediaTypes adds tests of the media type of the body, and of others.
+// mediaTypes adds tests of the media type of the body, and of others. A charset other than UTF-8 is wrong
+// for JSON (RFC 8259, section 8.1).
 func (m *singleMaker) mediaTypes() {
 	mediaType, _ := m.operation.Body()
 	others := []string{"application/xml"}
@@ -130,7 +131,8 @@ func (m *singleMaker) mediaTypes() {
 	}
 }
 
-// malformed adds tests of bodies that are not JSON, or none that a strict reader takes.
+// malformed adds tests of bodies that are not JSON, or none that a strict reader takes. They are made from
+// the plainest body, so that nothing else is wrong with them.
 func (m *singleMaker) malformed() {
 	plain := string(m.plainBody())
 	type text struct{ name, body string }

@@ -9,7 +9,8 @@ import (
 )
 
 // credentials adds tests of what opens the operation: without credentials, with each of them missing or
-// wrong, without the scope, and with good ones.
+// wrong, without the scope, and with good ones. Where there are several ways in, each is tried alone: one
+// that is broken would hide behind the others.
 func (m *singleMaker) credentials() {
 	isOpen := m.operation.IsOpen()
 	requirements := m.operation.Requirements()

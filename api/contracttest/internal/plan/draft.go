@@ -15,6 +15,10 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
+// A draft is where tests meet the service: steps say "read this thing", and a draft knows which operation
+// that is, what else it needs, and how the identity is written into its path. Tests therefore name no
+// operation and no path.
+
 // Draft makes the steps of one run of a test. What it draws depends on the name of the test only.
 type Draft struct {
 	*Planner
@@ -59,8 +63,9 @@ func failing(format string, args ...any) []scenario.Step {
 	}}}
 }
 
-// complete makes a request of a call: what the operation requires is added. A required If-Match is the
-// ETag of the resource, which is read before.
+// complete makes a request of a call: what the operation requires is added. A required If-Match is the ETag
+// of the resource, which is read before. The ETag is read as late as possible: another step may have
+// changed the resource.
 func (d *Draft) complete(step scenario.Step) (steps []scenario.Step) {
 	call := step.Call()
 	operation := d.Document.Operation(call.Operation)
@@ -325,8 +330,9 @@ func locatedID(x *resource, thing *scenario.Thing, got scenario.Interaction) err
 	return scenario.Untried("the response to a create does not say what it has created")
 }
 
-// confirm are steps that find out whether the service responds alike to creates of different values:
-// then it does not store them, as a mock.
+// confirm are steps that find out whether the service responds alike to creates of different values: then
+// it does not store them, as a mock. To accuse a mock of
+// forgetting would be true and useless.
 func (d *Draft) confirm(x *resource) (steps []scenario.Step) {
 	bodies := make([][]byte, 2)
 	for i := range bodies {
@@ -380,7 +386,8 @@ func targetOf(x scenario.Interaction) string {
 }
 
 // leadsTo resolves a reference in a response (RFC 3986, section 5) and returns where it leads, path and
-// query below the service. It must not lead elsewhere.
+// query below the service. It must not lead elsewhere. A client with credentials must not follow a service
+// to another host.
 func leadsTo(x scenario.Interaction, reference string) (path string, query []string, err error) {
 	from, err := x.ParsedURL()
 	if err == nil {

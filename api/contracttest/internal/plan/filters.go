@@ -17,6 +17,14 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
+// How a filter is tested: three resources are created, of which the first and the third have one value and
+// the second has another. Both values are drawn, so that nothing else has them. A list by the first value
+// must have two of the three, a list by the second one must have the other.
+//
+// The first value is lower than all others where the schema allows that. So a parameter that selects what
+// is at least as large, or at most, leaks on one side only, and is told from one that selects nothing at
+// all.
+
 // filter is a test of a parameter that selects items by a member. It creates resources with two values
 // of the member, the first one twice, and lists by each value.
 //
@@ -58,7 +66,8 @@ func (f *filter) property() *openapi3.Schema {
 	return f.Draft.values.Property(f.list.resource.create.BodySchema(), f.member)
 }
 
-// create creates the i-th resource, and sees which value the service has for it.
+// create creates the i-th resource, and sees which value the service has for it. An inferred resource may
+// be shown with other values than it was sent, and a filter then goes by those.
 func (f *filter) create(i int) []scenario.Step {
 	value, err := f.choose(i)
 	if err != nil {
@@ -99,7 +108,8 @@ func (f *filter) choose(i int) (any, error) {
 	return value, nil
 }
 
-// sent is what a create has for a value: an array of it, if the member is one.
+// sent is what a create has for a value: an array of it, if the member is one. An array of two shows that a
+// filter looks at more than the first item.
 func (f *filter) sent(i int, value any) any {
 	property := f.property()
 	mayHaveMore := property.MaxItems == nil || *property.MaxItems > 1
@@ -218,8 +228,8 @@ func (f *filter) verdict() []scenario.Step {
 	return []scenario.Step{f.all(f.list.longestPage(), false, f.things, nil)}
 }
 
-// selects reports whether a filter may select an item that has a value. An inferred one may also
-// look for a part of it, in any case.
+// selects reports whether a filter may select an item that has a value. An inferred one may also look for a
+// part of it, in any case. An array has a value if one of its items does.
 func (l *listing) selects(have, want any) bool {
 	if all, isArray := have.([]any); isArray {
 		return slices.ContainsFunc(all, func(have any) bool { return l.selects(have, want) })

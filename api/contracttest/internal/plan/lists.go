@@ -16,6 +16,15 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
+// How a list is tested: a test creates some resources of its own and looks for them. It never counts what
+// the list has, because other tests, and whoever uses the service, create things at the same time. Where
+// the list is in the order of identities that a test chooses, it begins just before its own ones; all other
+// lists are read from their beginning, page by page, until the wanted ones have been met.
+//
+// That a list has something twice, lacks something, or has it in another order is found by one function for
+// all tests, search.visit, because a walk through pages may go wrong in each of these ways whatever it is
+// for.
+
 // listTests returns the tests of what the parameters of lists do, and of what lists show.
 func (p *Planner) listTests() (all []Test) {
 	for _, l := range p.lists {
@@ -66,7 +75,8 @@ type listTest struct {
 // mostOfInferred is how many resources a test creates for an inferred list.
 const mostOfInferred = 102
 
-// fill creates n resources with consecutive identities.
+// fill creates n resources with consecutive identities. They are created when the step is executed, one
+// after the other, because that is what their order in the list depends on.
 func (t *listTest) fill(n int) (steps []scenario.Step) {
 	most := values.Most + 1
 	if t.list.inferred {
@@ -251,7 +261,8 @@ func (t *listTest) follows(i int) scenario.Step {
 	})
 }
 
-// defaultOf lists without a parameter: it must be as with the default.
+// defaultOf lists without a parameter: it must be as with the default. As many items exist as the default,
+// and one more, or else any larger default would do.
 func (t *listTest) defaultOf(parameter *openapi3.Parameter) []scenario.Step {
 	number, err := strconv.Atoi(fmt.Sprint(parameter.Schema.Value.Default))
 	if err != nil {
@@ -282,7 +293,8 @@ func (t *listTest) defaultOf(parameter *openapi3.Parameter) []scenario.Step {
 	}))
 }
 
-// walkByLink creates resources and walks to them, with every size of page.
+// walkByLink creates resources and walks to them, with every size of page. Every size of a page is tried,
+// because ends of pages are where items are lost.
 func (t *listTest) walkByLink() []scenario.Step {
 	steps := t.fill(5)
 	sizes := []int{1, 2, 3, 4, 5}
@@ -295,7 +307,8 @@ func (t *listTest) walkByLink() []scenario.Step {
 	return steps
 }
 
-// showsAll creates, changes and deletes resources. The list must show what reads show.
+// showsAll creates, changes and deletes resources. The list must show what reads show. A list that is kept
+// beside the resources, as a cache is, goes wrong here.
 func (t *listTest) showsAll() []scenario.Step {
 	steps := t.fill(3)
 	changed := t.things[0]

@@ -38,7 +38,8 @@ type location struct {
 	query   []string
 }
 
-// find finds out where Location leads.
+// find finds out where Location leads. Of an inferred resource a Location elsewhere may be right: a proxy,
+// a content delivery network.
 func (l *location) find(created scenario.Interaction) (err error) {
 	l.created = created
 	value := created.Header.Get("Location")

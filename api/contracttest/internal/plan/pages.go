@@ -19,6 +19,10 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
+// Pages are read the way a client of the service would read them: by what the response says, if it says
+// something, and by counting otherwise. That order matters. A service whose Link is wrong must be found,
+// even if counting would have led to the same items.
+
 // listing is a list operation with what it lists.
 type listing struct {
 	scenario.List
@@ -71,7 +75,8 @@ func (l *listing) longestPage() int { return l.pageSize(values.Most) }
 // partly are words about a list that need not have all that exists.
 var partly = regexp.MustCompile(`(?i)\bonly\b|published|active|public|visible|available|\bown(ed)?\b|your|current user|recent|latest|newest|search|matching|popular`)
 
-// isPartial reports whether the document leaves open if the list has all resources.
+// isPartial reports whether the document leaves open if the list has all resources. Such a list cannot be
+// accused of lacking something.
 func (l *listing) isPartial() bool {
 	pages := []string{l.Limit, l.After, l.Offset, l.Page}
 	selects := func(p *openapi3.Parameter) bool {
@@ -177,7 +182,8 @@ func (r *reader) step() scenario.Step {
 	}
 }
 
-// read reads a page and finds out where the next one is.
+// read reads a page and finds out where the next one is. A reference in the response has precedence over
+// counting, see above.
 func (r *reader) read(x scenario.Interaction) (err error) {
 	if r.found, err = r.list.items(x); err != nil {
 		return err

@@ -71,7 +71,8 @@ func (p *Planner) examplePaths() (paths []string) {
 	return slices.Compact(paths)
 }
 
-// examplePath fills a path with the plainest parameters.
+// examplePath fills a path with the plainest parameters. The resource need not exist: what is asked here is
+// decided before anybody looks for it.
 func (p *Planner) examplePath(operation *document.Operation) (path string, ok bool) {
 	path = operation.Template
 	for _, parameter := range operation.Parameters {

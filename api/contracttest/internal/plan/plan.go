@@ -130,7 +130,8 @@ type Planner struct {
 // manyOperations is the size from which fewer values are tried in each place.
 const manyOperations = 25
 
-// New returns a planner.
+// New returns a planner. Resources and lists are found now, because every test depends on them; tests are
+// made later.
 func New(judge *judge.Judge, settings Settings) *Planner {
 	settings.Few = len(judge.Document.Operations) > manyOperations
 	p := &Planner{
@@ -155,7 +156,8 @@ func (p *Planner) Tests(ctx context.Context) iter.Seq[Test] {
 	}
 }
 
-// all makes the tests: what may create something comes first, what may end the service comes last.
+// all makes the tests: what may create something comes first, what may end the service comes last. A
+// service that has crashed on an odd request is not of use to the tests that come after it.
 func (p *Planner) all() iter.Seq[Test] {
 	return func(yield func(Test) bool) {
 		for _, when := range []order{creating, usual} {
@@ -206,7 +208,8 @@ func newTest(name string, steps func() []scenario.Step) Test {
 	return Test{Test: scenario.Test{Name: name, Steps: steps}, Number: numberOf(name)}
 }
 
-// numberOf is a number for a name, which is the same in every run.
+// numberOf is a number for a name, which is the same in every run. Draws depend on it, so that a test draws
+// the same values alone and among all others.
 func numberOf(name string) uint64 {
 	hash := fnv.New64a()
 	fmt.Fprint(hash, name)

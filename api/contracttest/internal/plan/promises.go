@@ -12,6 +12,9 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
+// Promises are collected without sending anything, so that a report can say what was not tried, too. A
+// promise comes from the document, never from a test: a test that is lost leaves its promise untried.
+
 // A promise is named by the operation, then by what it promises: "addThing, body /name minLength,
 // refused".
 

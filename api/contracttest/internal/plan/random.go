@@ -40,7 +40,8 @@ func (p *Planner) randomTests() (all []Test) {
 	return all
 }
 
-// drawnTest is the test of a request with a random body, which may have one fault.
+// drawnTest is the test of a request with a random body, which may have one fault. Half of the bodies have
+// a fault, if their schema is simple enough to say what a fault is.
 func (p *Planner) drawnTest(operation *document.Operation, described *openapi3.Schema, drawn *values.Draws) scenario.Test {
 	generator := p.values.ForTest(numberOf(operation.ID))
 	c := p.plainest(operation, "random bodies", "random bodies", generator)

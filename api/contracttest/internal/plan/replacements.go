@@ -14,8 +14,9 @@ import (
 // merges are words of a PUT that does not replace.
 var merges = regexp.MustCompile(`(?i)partial|merg|omit|unchanged|absent|missing|not (given|sent|present)`)
 
-// putRemoves fails if a member that a replacement does not have keeps the value that it had,
-// for two resources with different values: otherwise the value may be a default.
+// putRemoves fails if a member that a replacement does not have keeps the value that it had, for two
+// resources with different values: otherwise the value may be a default. It is the difference between PUT
+// and PATCH that is forgotten most often.
 func (d *Draft) putRemoves(x *resource) []scenario.Step {
 	put := x.uses[http.MethodPut]
 	described := put.BodySchema()

@@ -42,7 +42,7 @@ func (x *resource) methods() []string { return slices.Sorted(maps.Keys(x.uses)) 
 // isNamed reports whether a path parameter is the one that identifies the resource.
 func (u *use) isNamed(parameter string) bool { return u != nil && u.parameter == parameter }
 
-// fill writes an identity into a path.
+// fill writes an identity into a path. What is not a parameter of the path is left as it is.
 func (u *use) fill(operation *document.Operation, path string, id any) string {
 	parameter := operation.Parameter("path", u.parameter)
 	if parameter == nil {
@@ -53,7 +53,8 @@ func (u *use) fill(operation *document.Operation, path string, id any) string {
 	return strings.Replace(path, "{"+u.parameter+"}", text, 1)
 }
 
-// findResources finds the resources that links and the options declare, and infers others.
+// findResources finds the resources that links and the options declare, and infers others. Links come
+// first: the author of the document has written them, and the options may add to them.
 func (p *Planner) findResources() {
 	for _, operation := range p.Document.Operations {
 		for _, response := range operation.Spec.Responses.Map() {
@@ -130,8 +131,8 @@ func (p *Planner) addUse(create, operation *document.Operation, declared scenari
 	p.uses[operation] = &use{x, parameter}
 }
 
-// markIdentity makes the member of the body of a create an identity, also one that the service may not
-// take over.
+// markIdentity makes the member of the body of a create an identity, also one that the service may not take
+// over. Values of that member are drawn fresh from then on, in every test of the operation.
 func (p *Planner) markIdentity(x *resource) {
 	body := x.create.BodySchema()
 	if body == nil {
@@ -147,7 +148,8 @@ func (p *Planner) markIdentity(x *resource) {
 	}
 }
 
-// resourceOf returns the resource that an operation creates or works on, or nil.
+// resourceOf returns the resource that an operation creates or works on, or nil. A PUT that creates is
+// both, and the resource is the same one.
 func (p *Planner) resourceOf(operation *document.Operation) *resource {
 	return first(p.resources, func(x *resource) bool {
 		return x.create == operation || x.uses[operation.Method] == operation

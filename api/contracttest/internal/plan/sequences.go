@@ -17,6 +17,11 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
+// Sequences find what single requests cannot: that a service forgets, mixes up, or changes too much. Each
+// is one sentence about a resource that HTTP or the document promises, and each creates what it needs. What
+// a sequence compares is what was sent with what a read shows, and never one response with the document's
+// examples.
+
 // sequence is a test over a resource with what it needs.
 type sequence struct {
 	name    string
@@ -124,8 +129,9 @@ func (d *Draft) identityLeads(x *resource, operation *document.Operation) []scen
 	}
 }
 
-// needsIdentity fails if an operation on one resource succeeds on one that was
-// never created, as it does if it does not look at its path. PUT may create it.
+// needsIdentity fails if an operation on one resource succeeds on one that was never created, as it does if
+// it does not look at its path. PUT may create it. Services that return any row for any id pass all tests
+// that read what they have just created.
 func (d *Draft) needsIdentity(x *resource, operation *document.Operation, existing *scenario.Thing) []scenario.Step {
 	if operation.Method == http.MethodPut || !refusesAbsent(x, operation) {
 		return nil
@@ -168,7 +174,8 @@ func (d *Draft) readSeesCreate(x *resource) (steps []scenario.Step) {
 	return steps
 }
 
-// drawnBodies draws some of the bodies at the edges of the schema of a create.
+// drawnBodies draws some of the bodies at the edges of the schema of a create. Not all are sent: their
+// constraints have tests of their own, and here it is what is stored that matters.
 func (d *Draft) drawnBodies(x *resource) (bodies []map[string]any) {
 	described := x.create.BodySchema()
 	if described == nil {
@@ -252,7 +259,8 @@ func (d *Draft) write(method string, thing *scenario.Thing, body, known map[stri
 	return append([]scenario.Step{step}, d.readShows(thing, known)...)
 }
 
-// replaced is what is known of a resource after a replacement, which removes what it does not have.
+// replaced is what is known of a resource after a replacement, which removes what it does not have. A
+// member that the service sets itself, or that has a default, may have any value.
 func (d *Draft) replaced(x *resource, body map[string]any) map[string]any {
 	known := map[string]any{}
 	for name, property := range d.values.Flatten(x.uses[http.MethodPut].BodySchema()).Properties {
@@ -306,7 +314,8 @@ func mayIgnoreAbsence(x *resource, operation *document.Operation) bool {
 	return x.inferred || operation.Response(http.StatusNotFound) == nil
 }
 
-// two creates two resources, which must have different identities, and reads the second one.
+// two creates two resources, which must have different identities, and reads the second one. With one
+// resource only, a service that stores one value for all of them would be right.
 func (d *Draft) two(x *resource) (one, other *scenario.Thing, steps []scenario.Step) {
 	one = x.thing(nil)
 	other = x.thing(nil)
@@ -357,7 +366,8 @@ func (d *Draft) change(method string, thing *scenario.Thing) []scenario.Step {
 	return []scenario.Step{d.accepted(method, thing, d.values.Varied(described))}
 }
 
-// createsNew fails if a create that must conflict replaces what exists.
+// createsNew fails if a create that must conflict replaces what exists. That the second one is refused, a
+// test of the status shows; this one looks at what is left.
 func (d *Draft) createsNew(x *resource) []scenario.Step {
 	thing := x.thing(nil)
 	steps := append([]scenario.Step{{Create: thing}}, d.read(thing)...)
@@ -397,7 +407,8 @@ func changesETag(method string) func(d *Draft, x *resource) []scenario.Step {
 	}
 }
 
-// headIsGet compares HEAD of a resource with GET.
+// headIsGet compares HEAD of a resource with GET. Headers that change with time or with the connection are
+// not compared.
 func (d *Draft) headIsGet(x *resource) []scenario.Step {
 	thing := x.thing(nil)
 	steps := append([]scenario.Step{{Create: thing}}, d.read(thing)...)

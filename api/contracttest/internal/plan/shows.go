@@ -18,6 +18,11 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
+// What a service shows may differ from what it was sent without being wrong: it may add members, leave out
+// secrets, or set some members itself. Of an inferred resource even more may differ, because nobody has
+// said that it shows what it takes: texts may be trimmed, fractions rounded, arrays sorted. What is left is
+// a loss of data.
+
 // managed are members that a service may set itself, where the schema of what it takes is that
 // of what it returns.
 var managed = regexp.MustCompile(`(?i)^(_?id|uuid|e?tag|version|revision|href|url|self|_?links|stat(e|us)|(created|updated|modified|deleted).*|.*_(at|on|by))$|[a-z](At|On|By)$`)
@@ -45,7 +50,8 @@ func (p *Planner) shows(x scenario.Interaction, sent map[string]any, operation *
 	return nil
 }
 
-// isManaged reports whether a service may set a member itself.
+// isManaged reports whether a service may set a member itself. Only where both have one schema: otherwise
+// the author would not have asked for the member.
 func (p *Planner) isManaged(x *resource, operation *document.Operation, name string) bool {
 	if x == nil || name == x.member || !managed.MatchString(name) {
 		return false
@@ -155,8 +161,10 @@ func isEmpty(value any) bool {
 	return slices.Contains(emptyValues, string(jsonvalue.Encode(value)))
 }
 
-// isAlike reports whether a service may have made one value of another: it may trim a text, lower it,
-// or leave out what cannot be printed; round a fraction; sort an array, or empty a value instead of having none.
+// isAlike reports whether a service may have made one value of another: it may trim a text, lower it, or
+// leave out what cannot be printed; round a fraction; sort an array, or empty a value instead of having
+// none. None of it is a
+// loss of data.
 func isAlike(sent, have any) bool {
 	if isEmpty(sent) && isEmpty(have) {
 		return true

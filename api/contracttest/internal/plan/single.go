@@ -16,6 +16,10 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
+// Tests of one request are the largest family: one for each side of each keyword, of each parameter and
+// body. All of them begin as the plainest valid request of the operation and then change one thing, so that
+// a refusal can have one reason only.
+
 // operationTests are the tests of one request of an operation, and what they lack.
 type operationTests struct {
 	singles []*single
@@ -231,7 +235,8 @@ func (c *single) path(thing *scenario.Thing) string {
 	return c.use.fill(c.operation, path, thing.ID)
 }
 
-// Request is the request as it is sent, without what a run adds.
+// Request is the request as it is sent, without what a run adds. The member that names the resource must be
+// that of the path, or the request would have two faults.
 func (c *single) request(thing *scenario.Thing) scenario.Request {
 	request := scenario.Request{
 		Method: c.operation.Method, Path: c.path(thing), Query: c.query, Header: c.header.Clone(), Body: c.body, Access: c.access,
@@ -288,7 +293,8 @@ func (d *Draft) removals(c *single) (steps []scenario.Step) {
 	return steps
 }
 
-// Requests makes the requests of the tests of one request without credentials, with fresh identities.
+// Requests makes the requests of the tests of one request without credentials, with fresh identities. They
+// are for fuzzers and benchmarks, which need something to start from.
 func (p *Planner) Requests() iter.Seq[scenario.Request] {
 	return func(yield func(scenario.Request) bool) {
 		for _, operation := range p.Document.Operations {

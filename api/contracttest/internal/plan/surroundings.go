@@ -43,7 +43,8 @@ func (s *surroundings) steps() (steps []scenario.Step) {
 	})
 }
 
-// readBefore reads what the request is about, so that a change is seen.
+// readBefore reads what the request is about, so that a change is seen. If it cannot be read, there is
+// nothing to compare, and the test goes on without.
 func (s *surroundings) readBefore(scenario.Interaction) []scenario.Step {
 	s.absent = s.absent || s.thing.Missing
 	if s.absent {
@@ -129,7 +130,8 @@ func (s *surroundings) mayBeRefused(status int) scenario.Untried {
 	return ""
 }
 
-// after checks that a refused request has changed nothing.
+// after checks that a refused request has changed nothing. A service that refuses and stores all the same
+// is worse than one that accepts.
 func (s *surroundings) after(scenario.Interaction) (steps []scenario.Step) {
 	if s.why == nil || s.odd {
 		return nil

@@ -14,6 +14,9 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
+// A request has the credentials that its operation asks for and no others: with one token on all requests,
+// a service that lets everyone in would look like one that checks.
+
 // badCredential is what no service accepts.
 const badCredential = "not-a-credential"
 
@@ -40,7 +43,8 @@ func (s *session) credentialsFor(operation *document.Operation, access scenario.
 	return found, nil
 }
 
-// good returns the credentials for the first set of schemes that there are some for.
+// good returns the credentials for the first set of schemes that there are some for. The sets are tried in
+// the order of the document.
 func (s *session) good(operation *document.Operation) (scenario.Credentials, bool) {
 	if operation == nil {
 		return nil, true
@@ -88,7 +92,8 @@ func (s *session) credential(name string) string {
 	return CredentialIn(s.Header, s.Plan.Document.Scheme(name))
 }
 
-// CredentialIn is the credential of a scheme in a header, or nothing.
+// CredentialIn is the credential of a scheme in a header, or nothing. The options have headers, because
+// that is what people have at hand.
 func CredentialIn(header http.Header, scheme *openapi3.SecurityScheme) string {
 	value := header.Get(document.CredentialHeader(scheme))
 	switch {

@@ -10,6 +10,9 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
+// A test of random bodies is one test, however many bodies it draws: each cause is told once, with the
+// smallest body that shows it.
+
 const (
 	// mostShrinks is how often a body that fails is made smaller.
 	mostShrinks = 100

@@ -97,7 +97,8 @@ func (r *Runner) runOnce(ctx context.Context, test scenario.Test, target Target)
 	return scenario.Outcome{Failures: s.failures, Untried: untried}
 }
 
-// conclude makes a failure or a reason of the error with which a test has ended.
+// conclude makes a failure or a reason of the error with which a test has ended. An error of another type
+// comes from a check of the options, and is a failure like any other.
 func (s *session) conclude(err error) (untried string) {
 	if reason, is := errors.AsType[scenario.Untried](err); is {
 		return string(reason)
@@ -141,7 +142,8 @@ func (s *session) failure(broken scenario.Broken) scenario.Failure {
 	return failure
 }
 
-// confirm returns why a failure does not count: what the service is for was only inferred.
+// confirm returns why a failure does not count: what the service is for was only inferred. It is asked
+// once: what it says is true of the whole test.
 func (s *session) confirm() (reason string) {
 	doubt := s.doubt
 	if doubt == nil {

@@ -88,7 +88,8 @@ func (s *session) noResponse(cause string, why error) error {
 	}
 }
 
-// patience is how long a response may take.
+// patience is how long a response may take. Hundreds of tests of an operation that hangs would otherwise
+// take a minute each.
 func (s *session) patience(operation *document.Operation, silent string) time.Duration {
 	switch {
 	case s.wasSilent(silent):
@@ -175,8 +176,9 @@ func receiveEvent(body io.Reader) (received []byte, err error) {
 	}
 }
 
-// cannotTry returns why a response shows nothing: there are no credentials for what may ask for them
-// before it says that there is no such path, or the operation is not written.
+// cannotTry returns why a response shows nothing: there are no credentials for what may ask for them before
+// it says that there is no such path, or the operation is not written. An operation that is not written yet
+// is told once, and not for each of its promises.
 func (s *session) cannotTry(x scenario.Interaction) error {
 	serving := s.Plan.Document.Serving(x.Method, x.Path)
 	asks := serving == nil && x.Status == http.StatusUnauthorized

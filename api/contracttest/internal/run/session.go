@@ -27,7 +27,8 @@ type session struct {
 // mostSteps is how many steps a test may have. A service may lead in a circle.
 const mostSteps = 200_000
 
-// execute executes steps, and those that follow from them, until one of them ends the test.
+// execute executes steps, and those that follow from them, until one of them ends the test. It has a stack
+// of its own and does not call itself, because a list may have thousands of pages.
 func (s *session) execute(steps []scenario.Step) error {
 	// The next one is the last, so that those that follow from it are put on top.
 	waiting := reversed(nil, steps)
@@ -99,7 +100,7 @@ func then(step scenario.Step, got scenario.Interaction) []scenario.Step {
 	return step.Then(got)
 }
 
-// optional executes a step that may fail.
+// optional executes a step that may fail. Its responses do not count either: another test is for them.
 func (s *session) optional(step scenario.Step) ([]scenario.Step, error) {
 	failures := s.failures
 	follows := step.Then
@@ -166,7 +167,8 @@ func (s *session) request(step scenario.Step) error {
 	return err
 }
 
-// meanwhile runs steps at the same time. What is wrong with their responses is an error.
+// meanwhile runs steps at the same time. What is wrong with their responses is an error. The other steps
+// have a session of their own, so that neither side sees the last response of the other.
 func (s *session) meanwhile(steps []scenario.Step) <-chan error {
 	ended := make(chan error, 1)
 	if len(steps) == 0 {

@@ -12,6 +12,9 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 )
 
+// Candidates are made generously and then sifted: it is easier to say which values are near an edge than on
+// which side of it they are, above all where several keywords meet.
+
 // candidate is a value that may show that a keyword is obeyed, or broken.
 type candidate struct {
 	keyword string

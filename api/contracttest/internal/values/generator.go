@@ -163,8 +163,8 @@ func (g *Generator) leave(wanted *openapi3.Schema) {
 	g.nesting--
 }
 
-// isRecursive reports whether a schema is being followed for a second time. What it has was tried the
-// first time.
+// isRecursive reports whether a schema is being followed for a second time. What it has was tried the first
+// time. Trying it again would double the tests with each level.
 func (g *Generator) isRecursive() bool {
 	for _, times := range g.active {
 		if times > 1 {
@@ -190,8 +190,9 @@ type baseKey struct {
 	depth  int
 }
 
-// Base returns the plainest valid value: every property, every minimum met. In a
-// recursion it leaves out what is optional. The result may be changed, but not what is in it.
+// Base returns the plainest valid value: every property, every minimum met. In a recursion it leaves out
+// what is optional. The result may be changed, but not what is in it. It is asked for thousands of times in
+// a large document, so what can be kept is kept.
 func (g *Generator) Base(wanted *openapi3.Schema) any {
 	if g.IsIdentity(wanted) {
 		return g.Identity(wanted)
@@ -342,6 +343,7 @@ func (g *Generator) with(wanted *openapi3.Schema, name string, value any) map[st
 }
 
 // Many returns an array of n items that begins with the given ones, different ones where they must be.
+// Large arrays in large arrays would be gigabytes, so the inner ones are short.
 func (g *Generator) Many(wanted *openapi3.Schema, n uint64, begin ...any) []any {
 	g.depth++
 	defer func() { g.depth-- }()

@@ -13,7 +13,7 @@ import (
 )
 
 // MarkIdentity makes all values of a schema identities: each is drawn fresh, so that no test uses what
-// another one creates.
+// another one creates. It is marked on the schema, so that it is found wherever a body has it.
 func (s *Shapes) MarkIdentity(of *openapi3.Schema) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -27,7 +27,8 @@ func (s *Shapes) IsIdentity(of *openapi3.Schema) bool {
 	return s.identities[of]
 }
 
-// Identity returns a value that no other test has.
+// Identity returns a value that no other test has. Integers count up, because some services demand that; a
+// UUID has the number at its end.
 func (g *Generator) Identity(of *openapi3.Schema) any {
 	number := g.drawn.Add(1)
 	switch {

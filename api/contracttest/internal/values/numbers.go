@@ -85,7 +85,8 @@ func (b bounds) integers() (all []candidate) {
 	return all
 }
 
-// near are numbers at a bound and on both sides of it, for keywords that the schema has.
+// near are numbers at a bound and on both sides of it, for keywords that the schema has. Half a step beyond
+// a bound is what rounding gets wrong.
 func (b bounds) near(bound *big.Rat, upwards bool, keywords ...string) (all []candidate) {
 	if b.isWhole || b.wanted.MultipleOf != nil {
 		bound = multiple(bound, b.step, upwards)
@@ -136,7 +137,8 @@ func (g *Generator) plainNumber(wanted *openapi3.Schema) any {
 	return json.Number("1")
 }
 
-// Limits are the smallest and the largest integer that a schema allows.
+// Limits are the smallest and the largest integer that a schema allows. float64 has no 2^63-1, so a bound
+// beyond int64 is cut.
 func Limits(wanted *openapi3.Schema) (low, high int64) {
 	low = math.MinInt64
 	high = math.MaxInt64

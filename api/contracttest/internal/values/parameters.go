@@ -11,6 +11,10 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 )
 
+// In a parameter everything is text, so half of the values that break a schema cannot be sent: the number 1
+// where a string must be is the string 1. What a service would read again (asRead) decides whether a value
+// is wrong at all.
+
 // ParameterVariant is a parameter as it is written in a request, and what it is
 // a case of.
 type ParameterVariant struct {

@@ -12,6 +12,10 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 )
 
+// Values are drawn from numbers, and the numbers are kept, as package rapid does it. To make a body that
+// fails smaller, the numbers are made fewer and smaller, and the value is drawn again: it is valid, or
+// wrong in its one way, as before, which cutting members out of the body would not ensure.
+
 // Draws are the random numbers that a value is made from. They are kept, so that it can be
 // shrunk: fewer and smaller numbers make a plainer value.
 type Draws struct {
@@ -45,7 +49,8 @@ func (d *Draws) bits() (bits uint64) {
 	return bits
 }
 
-// Shrink looks for fewer and smaller numbers that still fail.
+// Shrink looks for fewer and smaller numbers that still fail. It takes the first success each time: the
+// best body is not worth many requests.
 func Shrink(found []uint64, attempts int, fails func([]uint64) bool) {
 	for i := 0; i < len(found) && attempts > 0; attempts-- {
 		replace := func(count int, with ...uint64) bool {
@@ -154,8 +159,9 @@ func drawInteger(draws *Draws, flat *openapi3.Schema) any {
 	return min(max(number*int64(1-2*draws.below(2)), low), high)
 }
 
-// Spoil breaks one member of an object, or of one in it, and says which and by which keyword. The
-// keyword is empty if nothing is broken.
+// Spoil breaks one member of an object, or of one in it, and says which and by which keyword. The keyword
+// is empty if nothing is broken. One fault only: of two, a service would tell the first, and nobody would
+// know about the second.
 func (g *Generator) Spoil(draws *Draws, wanted *openapi3.Schema, object map[string]any) (pointer, keyword string) {
 	names := PropertyNames(wanted)
 	name := names[draws.below(len(names))]

@@ -11,6 +11,10 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 )
 
+// A schema of allOf is merged into one, and one of oneOf or anyOf into several. Merging cannot be exact:
+// two patterns have no common one that could be written down. So the result is only where values come from,
+// and the original decides about each of them.
+
 // Shapes are schemas without allOf, oneOf and anyOf. The result for a schema is the same each time, so
 // that a recursion is seen. Several goroutines may use them.
 type Shapes struct {
@@ -78,8 +82,8 @@ func (s *Shapes) flatten(composed *openapi3.Schema) *openapi3.Schema {
 	return &flat
 }
 
-// Branches returns what a schema with oneOf or anyOf may be: the schema merged
-// with each of them.
+// Branches returns what a schema with oneOf or anyOf may be: the schema merged with each of them. Null is
+// allowed by a choice if any of its branches allows it.
 func (s *Shapes) Branches(choice *openapi3.Schema) []*openapi3.Schema {
 	s.mu.Lock()
 	defer s.mu.Unlock()

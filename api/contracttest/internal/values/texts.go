@@ -34,7 +34,8 @@ func (g *Generator) plainText(wanted *openapi3.Schema) string {
 	return padded("Ficus", wanted)
 }
 
-// padded makes a text as long as a schema wants it. Lengths are in characters.
+// padded makes a text as long as a schema wants it. Lengths are in characters. It cuts at the beginning,
+// because identities differ at their end.
 func padded(text string, wanted *openapi3.Schema) string {
 	runes := []rune(text)
 	if need := int(min(wanted.MinLength, longest)) - len(runes); need > 0 {
@@ -47,8 +48,9 @@ func padded(text string, wanted *openapi3.Schema) string {
 	return string(runes[uint64(len(runes))-*wanted.MaxLength:])
 }
 
-// matchPattern returns a text that the pattern of a schema matches and its other
-// keywords allow, or false if it finds none.
+// matchPattern returns a text that the pattern of a schema matches and its other keywords allow, or false
+// if it finds none. What the syntax gives is
+// tried on the schema, because it looks neither ahead nor back.
 func (g *Generator) matchPattern(wanted *openapi3.Schema) (text string, ok bool) {
 	if wanted.Pattern == "" {
 		return "", false

@@ -58,8 +58,9 @@ func (g *Generator) Obeying(wanted *openapi3.Schema) []Variant {
 	})
 }
 
-// Variants returns values on both sides of the edge of each keyword. It demands more than it
-// knows values for.
+// Variants returns values on both sides of the edge of each keyword. It demands more than it knows values
+// for. A keyword that no value could be found for is demanded all the same, and stays untried in the
+// report.
 func (g *Generator) Variants(wanted *openapi3.Schema) (all []Variant) {
 	isTooMuch := g.nesting > 0 && g.work > g.Enough
 	if isTooMuch || !g.enter(wanted) {
@@ -132,7 +133,8 @@ func (v typedValue) isOf(wanted *openapi3.Schema) bool {
 	return wanted.Type == nil || slices.ContainsFunc(v.types, wanted.Type.Includes)
 }
 
-// choiceVariants returns the variants of oneOf or anyOf.
+// choiceVariants returns the variants of oneOf or anyOf. What all branches forbid is wrong for certain;
+// what one of them allows is not.
 func (g *Generator) choiceVariants(wanted *openapi3.Schema, keyword string, branches []*openapi3.Schema) (all []Variant) {
 	for _, typed := range ofEachType {
 		all = append(all, Variant{Keyword: keyword, Value: typed.value})
@@ -271,8 +273,9 @@ func (g *Generator) chosen(wanted *openapi3.Schema, madeUp bool) (all []Variant)
 	return all
 }
 
-// verdict reports whether a schema allows a value, and whether the value shows that a
-// keyword is obeyed or that it, and no other one, is broken.
+// verdict reports whether a schema allows a value, and whether the value shows that a keyword is obeyed or
+// that it, and no other one, is broken. A value that breaks two keywords shows nothing: the service may
+// have looked at one of them only.
 func (g *Generator) verdict(wanted *openapi3.Schema, keyword string, value any) (isAllowed, isShown bool) {
 	isShown = true
 	faults := g.validator.Faults("", wanted, value, g.Direction)

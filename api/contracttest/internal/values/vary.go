@@ -17,8 +17,8 @@ func normalEnum(flat *openapi3.Schema, number int64) any {
 	return jsonvalue.Normal(flat.Enum[number%int64(len(flat.Enum))])
 }
 
-// Varied is Base with other values wherever the schema leaves them open, so that no two
-// resources are alike.
+// Varied is Base with other values wherever the schema leaves them open, so that no two resources are
+// alike. Two resources with the same values would let a service pass that mixes them up.
 func (g *Generator) Varied(wanted *openapi3.Schema) any {
 	object := jsonvalue.Object(g.Base(wanted))
 	flat := g.Flatten(wanted)
