@@ -72,24 +72,32 @@ func (d *Draft) complete(step scenario.Step) (steps []scenario.Step) {
 	if operation == nil {
 		return failing("the document has no operation %s", call.Operation)
 	}
-	header := call.Header.Clone()
-	if header == nil {
-		header = http.Header{}
-	}
-	use := d.uses[operation]
+	header := http.Header{}
+	maps.Copy(header, call.Header)
 	lacksETag := operation.NeedsIfMatch() && header.Get("If-Match") == ""
-	isOfThing := use != nil && call.Of != nil
-	if lacksETag && isOfThing && use.uses[http.MethodGet] != nil {
-		steps = append(steps, d.call(http.MethodGet, call.Of, nil, func(got scenario.Interaction) error {
-			if etag := got.Header.Get("ETag"); etag != "" {
-				header.Set("If-Match", etag)
-			}
-			return nil
-		}))
+	if lacksETag && d.canRead(operation, call.Of) {
+		steps = append(steps, d.readETag(call.Of, header))
 	}
 	step.Call = nil
 	step.Send = func() (scenario.Request, error) { return d.request(operation, call, header), nil }
 	return append(steps, step)
+}
+
+// canRead reports whether an operation is on one thing, which another operation reads.
+func (d *Draft) canRead(operation *document.Operation, thing *scenario.Thing) bool {
+	use := d.uses[operation]
+	isOfThing := use != nil && thing != nil
+	return isOfThing && use.uses[http.MethodGet] != nil
+}
+
+// readETag is a step that reads a thing and makes its ETag the condition of the next request.
+func (d *Draft) readETag(thing *scenario.Thing, header http.Header) scenario.Step {
+	return d.call(http.MethodGet, thing, nil, func(got scenario.Interaction) error {
+		if etag := got.Header.Get("ETag"); etag != "" {
+			header.Set("If-Match", etag)
+		}
+		return nil
+	})
 }
 
 // request is a call as it is sent.

@@ -170,27 +170,41 @@ const fewPages = 20
 // visit looks at a page, until the things that have the value are found, or it is clear what is wrong.
 func (s *filtered) visit(found page) (enough bool, err error) {
 	for i, item := range found.items {
-		id := found.ids[i]
 		s.note(item[s.member])
-		if s.read[id] && !s.list.inferred {
-			return true, scenario.Brokenf("a walk with %s=%d meets %s twice", s.list.Limit, s.limit, id)
-		}
-		s.read[id] = true
-		if s.wanted[id] {
-			delete(s.wanted, id)
-			s.found++
+		if err := s.meet(found.ids[i]); err != nil {
+			return true, err
 		}
 	}
-	if len(s.wanted) > 0 && found.end == nothing {
-		s.lacks[s.number] = fmt.Sprintf("a list with %s=%v lacks %v, which has it", s.parameter, s.values[s.number], slices.Sorted(maps.Keys(s.wanted)))
+	hasAll := len(s.wanted) == 0
+	if !hasAll && found.end == nothing {
+		missing := slices.Sorted(maps.Keys(s.wanted))
+		s.lacks[s.number] = fmt.Sprintf("a list with %s=%v lacks %v, which has it", s.parameter, s.values[s.number], missing)
 	}
 	s.pagesRead++
-	mostPages := values.Most
-	if s.limit < s.list.longestPage() {
-		mostPages = fewPages
+	isDone := hasAll || s.leaksBoth()
+	return isDone || s.pagesRead > s.mostPages(), nil
+}
+
+// meet notes an item. A declared list must not have it twice.
+func (s *filtered) meet(id string) error {
+	isAgain := s.read[id] && !s.list.inferred
+	if isAgain {
+		return scenario.Brokenf("a walk with %s=%d meets %s twice", s.list.Limit, s.limit, id)
 	}
-	isDone := len(s.wanted) == 0 || s.leaksBoth()
-	return isDone || s.pagesRead > mostPages, nil
+	s.read[id] = true
+	if s.wanted[id] {
+		delete(s.wanted, id)
+		s.found++
+	}
+	return nil
+}
+
+// mostPages is how many pages are read. Short ones show how a filter and pages go together, and few do that.
+func (s *filtered) mostPages() int {
+	if s.limit < s.list.longestPage() {
+		return fewPages
+	}
+	return values.Most
 }
 
 // note notes that the list has an item which the filter may not select.

@@ -34,24 +34,28 @@ func (p *Planner) inferResources() {
 	for _, get := range p.Document.Operations {
 		above, hasAbove := get.Above()
 		isRead := get.Method == http.MethodGet && hasAbove
-		if !isRead || !p.infers(get) {
-			continue
+		if isRead && p.infers(get) {
+			p.inferResource(get, above)
 		}
-		x := scenario.Resource{
-			Read:    p.inferredOn(get, http.MethodGet),
-			Replace: p.inferredOn(get, http.MethodPut),
-			Change:  p.inferredOn(get, http.MethodPatch),
-			Delete:  p.inferredOn(get, http.MethodDelete),
-		}
-		create := p.inferredCreate(above, x.Replace)
-		if !p.infers(create) || len(create.PathNames) > 1 {
-			continue
-		}
-		x.Create = create.ID
-		if p.identify(&x, create, get) && !p.isDeclared(create, get) {
-			p.addResource(x, true)
-			p.Inferred = append(p.Inferred, sentenceOfResource(x, create, get))
-		}
+	}
+}
+
+// inferResource adds the resource that an operation reads, if another one creates it at the path above.
+func (p *Planner) inferResource(get *document.Operation, above string) {
+	x := scenario.Resource{
+		Read:    p.inferredOn(get, http.MethodGet),
+		Replace: p.inferredOn(get, http.MethodPut),
+		Change:  p.inferredOn(get, http.MethodPatch),
+		Delete:  p.inferredOn(get, http.MethodDelete),
+	}
+	create := p.inferredCreate(above, x.Replace)
+	if !p.infers(create) || len(create.PathNames) > 1 {
+		return
+	}
+	x.Create = create.ID
+	if p.identify(&x, create, get) && !p.isDeclared(create, get) {
+		p.addResource(x, true)
+		p.Inferred = append(p.Inferred, sentenceOfResource(x, create, get))
 	}
 }
 

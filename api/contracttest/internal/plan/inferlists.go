@@ -107,11 +107,7 @@ func (p *Planner) itemsOf(l *listing, array *openapi3.Schema) *openapi3.Schema {
 	if !array.Type.Is("array") {
 		return nil
 	}
-	identity := l.resource.member
-	if identity == "" { // Location or the path has it
-		identity = l.resource.uses[http.MethodGet].PathNames[0]
-	}
-	identity = plainName(identity)
+	identity := l.resource.identityName()
 	item := schema.Of(array.Items)
 	for _, name := range p.values.Names(item) {
 		isEnd := plainName(name) == "id" && strings.HasSuffix(identity, "id")
@@ -124,6 +120,15 @@ func (p *Planner) itemsOf(l *listing, array *openapi3.Schema) *openapi3.Schema {
 		return nil
 	}
 	return item
+}
+
+// identityName is the plain name of the member that identifies a resource. Where only Location or the path
+// has the identity, it is the name of the path parameter.
+func (x *resource) identityName() string {
+	if x.member != "" {
+		return plainName(x.member)
+	}
+	return plainName(x.uses[http.MethodGet].PathNames[0])
 }
 
 // inferNext notes that a member of the response, or one in it, leads to the next page.

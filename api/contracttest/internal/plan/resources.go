@@ -74,33 +74,46 @@ func (p *Planner) addLink(from *document.Operation, link *openapi3.Link) {
 	to := p.Document.Operation(link.OperationID)
 	for parameter, expression := range link.Parameters {
 		source, member, isBody := strings.Cut(fmt.Sprint(expression), ".body#/")
-		isSent := source == "$request"
-		isFollowed := from.Method == http.MethodPost && len(from.PathNames) == 0
-		isOfOne := to != nil && len(to.PathNames) == 1
+		isKnown := slices.Contains([]string{"$request", "$response"}, source)
+		isTop := !strings.Contains(member, "/")
 		switch {
-		case !isBody, !isSent && source != "$response":
+		case !isBody, !isKnown:
 			p.Document.Unsupport("%s, link to %s by %v", from.ID, link.OperationID, expression)
-		case !isFollowed, !isOfOne, strings.Contains(member, "/"):
+		case !isTop, !canFollow(from, to):
 			p.Document.Unsupport("%s, link to %s: only a POST without path parameters can be followed", from.ID, link.OperationID)
 		default:
-			of := scenario.Resource{ID: member, Assigned: !isSent}
+			of := scenario.Resource{ID: member, Assigned: source == "$response"}
 			p.addUse(from, to, of, strings.TrimPrefix(parameter, "path."), false)
 		}
 	}
+}
+
+// canFollow reports whether a test can follow a link: what it comes from needs nothing else, and what it
+// leads to needs nothing more.
+func canFollow(from, to *document.Operation) bool {
+	if to == nil {
+		return false
+	}
+	isCreate := from.Method == http.MethodPost && len(from.PathNames) == 0
+	return isCreate && len(to.PathNames) == 1
 }
 
 // addResource adds a resource of the options, or an inferred one. An operation that was declared for
 // another resource stays with that.
 func (p *Planner) addResource(declared scenario.Resource, inferred bool) {
 	create := p.Document.Operation(declared.Create)
+	if create == nil {
+		return
+	}
 	for _, id := range []string{declared.Read, declared.Replace, declared.Change, declared.Delete} {
 		operation := p.Document.Operation(id)
-		isKnown := create != nil && operation != nil
-		if !isKnown || len(operation.PathNames) == 0 {
+		if operation == nil || len(operation.PathNames) == 0 {
 			continue
 		}
-		if isTaken := inferred && p.uses[operation] != nil; !isTaken {
-			p.addUse(create, operation, declared, operation.PathNames[len(operation.PathNames)-1], inferred)
+		parameter := operation.PathNames[len(operation.PathNames)-1]
+		isTaken := inferred && p.uses[operation] != nil
+		if !isTaken {
+			p.addUse(create, operation, declared, parameter, inferred)
 		}
 	}
 }

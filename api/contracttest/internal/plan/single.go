@@ -299,17 +299,25 @@ func (p *Planner) Requests() iter.Seq[scenario.Request] {
 	return func(yield func(scenario.Request) bool) {
 		for _, operation := range p.Document.Operations {
 			for _, c := range p.testsOf(operation).singles {
-				if c.access.Chosen || c.access.WithoutScope != "" {
+				if c.isOfAccess() {
 					continue
 				}
-				thing := &scenario.Thing{ID: c.id}
-				if c.use != nil && c.id == nil {
-					thing.ID = p.values.Identity(c.use.identity)
-				}
+				thing := &scenario.Thing{ID: p.identityFor(c)}
 				if !yield(c.request(thing)) {
 					return
 				}
 			}
 		}
 	}
+}
+
+// isOfAccess reports whether a test is about credentials, so that its request alone shows nothing.
+func (c *single) isOfAccess() bool { return c.access.Chosen || c.access.WithoutScope != "" }
+
+// identityFor is the identity of what a request is about: that of the test, or one that is drawn.
+func (p *Planner) identityFor(c *single) any {
+	if c.use != nil && c.id == nil {
+		return p.values.Identity(c.use.identity)
+	}
+	return c.id
 }

@@ -106,20 +106,8 @@ var patternTexts = []string{"", "~", "a", "1", "ABC def", `"`, "\n", "\x00"}
 // textCandidates are texts of the formats, patterns and lengths of a schema, and beside them.
 func (g *Generator) textCandidates(wanted *openapi3.Schema) (all []candidate) {
 	plain := g.plainText(wanted)
-	format := schema.Formats[wanted.Format]
-	for _, text := range slices.Concat(format.Valid, format.Invalid) {
-		all = append(all, candidate{"format", text})
-	}
-	if wanted.Format != "" {
-		// Of an unknown format it is the example.
-		all = append(all, candidate{"format", plain})
-	}
-	if wanted.Pattern != "" {
-		all = append(all, candidate{"pattern", plain})
-		for _, text := range patternTexts {
-			all = append(all, candidate{"pattern", text}, candidate{"pattern", padded(text, wanted)})
-		}
-	}
+	all = append(all, formatCandidates(wanted, plain)...)
+	all = append(all, patternCandidates(wanted, plain)...)
 	if isFree(wanted) {
 		for _, text := range g.someOddStrings() {
 			all = append(all, candidate{"type", text})
@@ -130,6 +118,33 @@ func (g *Generator) textCandidates(wanted *openapi3.Schema) (all []candidate) {
 	}
 	if most := wanted.MaxLength; most != nil && *most <= longest {
 		all = append(all, g.lengthCandidates(wanted, "maxLength", plain, *most, *most+1)...)
+	}
+	return all
+}
+
+// formatCandidates are texts that have a format, and some that nearly have it.
+func formatCandidates(wanted *openapi3.Schema, plain string) (all []candidate) {
+	if wanted.Format == "" {
+		return nil
+	}
+	format := schema.Formats[wanted.Format]
+	for _, text := range slices.Concat(format.Valid, format.Invalid) {
+		all = append(all, candidate{"format", text})
+	}
+	// Of an unknown format the plain text is the example.
+	return append(all, candidate{"format", plain})
+}
+
+// patternCandidates are texts that a pattern may match or not, as they are and as long as they must be.
+func patternCandidates(wanted *openapi3.Schema, plain string) (all []candidate) {
+	if wanted.Pattern == "" {
+		return nil
+	}
+	all = append(all, candidate{"pattern", plain})
+	for _, text := range patternTexts {
+		all = append(all,
+			candidate{"pattern", text},
+			candidate{"pattern", padded(text, wanted)})
 	}
 	return all
 }
