@@ -149,6 +149,7 @@ func TestOutcomes(t *testing.T) {
 		"a refusal that is expected":           {always(404, ""), []scenario.Step{step("GET", "/pots/7", scenario.Refused(scenario.UnknownResource))}, "kept"},
 		"a success where a refusal must be":    {always(200, `{"id":7}`), []scenario.Step{step("GET", "/pots/7", scenario.Refused(scenario.UnknownResource))}, "broken: the request must be refused"},
 		"an optional refusal":                  {always(404, ""), []scenario.Step{optional}, "kept"},
+		"an optional status that is wrong":     {always(202, `{}`), []scenario.Step{optional}, "kept"},
 		"a refusal with other steps":           {always(404, ""), []scenario.Step{mended}, "kept"},
 		"a refusal with other steps that fail": {always(404, ""), []scenario.Step{notMended}, "broken: the request is valid"},
 		"a success with other steps":           {always(200, `{"id":7}`), []scenario.Step{notMended}, "kept"},

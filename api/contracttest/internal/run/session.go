@@ -100,7 +100,7 @@ func then(step scenario.Step, got scenario.Interaction) []scenario.Step {
 	return step.Then(got)
 }
 
-// optional executes a step that may fail. Its responses do not count either: another test is for them.
+// optional executes a step that may fail. If it does, what is wrong with its response does not count either.
 func (s *session) optional(step scenario.Step) ([]scenario.Step, error) {
 	failures := s.failures
 	follows := step.Then

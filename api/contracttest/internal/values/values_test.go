@@ -2,6 +2,7 @@ package values
 
 import (
 	"encoding/json"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -91,6 +92,27 @@ func TestIdentities(t *testing.T) {
 				t.Errorf("%s: %s is drawn twice", text, identity)
 			}
 			seen[identity] = true
+		}
+	}
+}
+
+// The limits of integers are the first and the last one that a schema allows.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text      string
+		low, high int64
+	}{
+		{`{"type":"integer"}`, math.MinInt64, math.MaxInt64},
+		{`{"type":"integer","format":"int32"}`, math.MinInt32, math.MaxInt32},
+		{`{"type":"integer","minimum":1,"maximum":9}`, 1, 9},
+		{`{"type":"integer","minimum":1,"exclusiveMinimum":true,"maximum":9,"exclusiveMaximum":true}`, 2, 8},
+		{`{"type":"integer","minimum":0.5,"exclusiveMinimum":true,"maximum":9.5,"exclusiveMaximum":true}`, 1, 9},
+		{`{"type":"integer","minimum":1,"maximum":9223372036854775807}`, 1, math.MaxInt64},
+		{`{"type":"integer","format":"int32","maximum":3000000000}`, math.MinInt32, math.MaxInt32},
+	} {
+		if low, high := Limits(schemaOf(t, c.text)); low != c.low || high != c.high {
+			t.Errorf("%s has the limits %d and %d, want %d and %d", c.text, low, high, c.low, c.high)
 		}
 	}
 }
