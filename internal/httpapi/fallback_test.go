@@ -16,27 +16,18 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 		allow        string
 	}{
 		{"GET", "/plant", plantapi.CodeNoSuchPath, ""},
-		{"POST", "/plants/", plantapi.CodeNoSuchPath, ""},
 		{"GET", "/plants/1/2", plantapi.CodeNoSuchPath, ""},
 		{"POST", "//plants", plantapi.CodeNoSuchPath, ""},
 		{"POST", "/Plants", plantapi.CodeNoSuchPath, ""},
 		{"GET", "/plants%2F1", plantapi.CodeNoSuchPath, ""},
 		{"POST", "/plants%3Abatch", plantapi.CodeNoSuchPath, ""},
-		{"BREW", "/nowhere", plantapi.CodeNoSuchPath, ""},
-		{"HEAD", "/nowhere", plantapi.CodeNoSuchPath, ""},
-		{"OPTIONS", "/nowhere", plantapi.CodeNoSuchPath, ""},
-		{"BREW", "/plants", plantapi.CodeMethodNotAllowed, "GET, HEAD, POST, OPTIONS"},
 		{"post", "/plants", plantapi.CodeMethodNotAllowed, "GET, HEAD, POST, OPTIONS"},
 		{"POST", "/plants/1", plantapi.CodeMethodNotAllowed, "DELETE, GET, HEAD, PATCH, PUT, OPTIONS"},
 		{"POST", "/plants/..", plantapi.CodeMethodNotAllowed, "DELETE, GET, HEAD, PATCH, PUT, OPTIONS"},
 		{"POST", "/plants/a%2Fb", plantapi.CodeMethodNotAllowed, "DELETE, GET, HEAD, PATCH, PUT, OPTIONS"},
 		{"GET", "/plants:batch", plantapi.CodeMethodNotAllowed, "POST, OPTIONS"},
-		{"HEAD", "/plants:batch", plantapi.CodeMethodNotAllowed, "POST, OPTIONS"},
 		{"POST", "/", plantapi.CodeMethodNotAllowed, "GET, HEAD, OPTIONS"},
 		{"OPTIONS", "/", 0, "GET, HEAD, OPTIONS"},
-		{"OPTIONS", "/plants", 0, "GET, HEAD, POST, OPTIONS"},
-		{"OPTIONS", "/plants/1", 0, "DELETE, GET, HEAD, PATCH, PUT, OPTIONS"},
-		{"OPTIONS", "/plants:batch", 0, "POST, OPTIONS"},
 	} {
 		t.Run(c.method+" "+c.path, func(t *testing.T) {
 			a := s.with(t).send(c.method, c.path, "")
