@@ -8,7 +8,7 @@
 //     around it.
 //   - paths.go: methods and paths that the document does not have.
 //   - sequences.go: what is created can be read, changed and deleted, and nothing else changes.
-//     replacements.go: a PUT removes what it does not have. location.go: Location leads to what was created.
+//     others.go: two resources do not touch each other. replacements.go: a PUT removes what it does not have. location.go: Location leads to what was created.
 //   - conditions.go: If-Match and If-None-Match.
 //   - lists.go and filters.go: limits, pages, defaults and filters of lists (pages.go reads them).
 //   - random.go: bodies that are drawn.
@@ -18,7 +18,7 @@
 // from the shape of the document (infer.go, inferlists.go). Where a right service may do otherwise than was
 // inferred, tests are untried and do not fail.
 //
-// draft.go makes the requests of all steps, and shows.go says whether a response has what was sent.
+// draft.go makes the requests of all steps, creation.go those that create something, and shows.go says whether a response has what was sent.
 // promises.go names what a document promises, and what a response shows.
 //
 // # To add a kind of test

@@ -314,49 +314,6 @@ func mayIgnoreAbsence(x *resource, operation *document.Operation) bool {
 	return x.inferred || operation.Response(http.StatusNotFound) == nil
 }
 
-// two creates two resources, which must have different identities, and reads the second one. With one
-// resource only, a service that stores one value for all of them would be right.
-func (d *Draft) two(x *resource) (one, other *scenario.Thing, steps []scenario.Step) {
-	one = x.thing(nil)
-	other = x.thing(nil)
-	steps = []scenario.Step{{Create: one}, {Create: other}, {Check: func(scenario.Interaction) error {
-		if fmt.Sprint(one.ID) != fmt.Sprint(other.ID) {
-			return nil
-		}
-		return scenario.Broken{
-			Cause: x.create.ID + ": two resources have one identity", Rank: scenario.Behaviour,
-			Message: fmt.Sprintf("two resources have the identity %v", one.ID),
-		}
-	}}}
-	return one, other, append(steps, d.read(other)...)
-}
-
-// deletesOne fails if another resource changes when one is deleted, or when one is created then:
-// services that count what they have give it an identity that is taken.
-func (d *Draft) deletesOne(x *resource) []scenario.Step {
-	one, other, steps := d.two(x)
-	next := x.thing(nil)
-	return append(steps,
-		d.accepted(http.MethodDelete, one, nil),
-		scenario.Later(func() []scenario.Step {
-			return d.unchanged(other, "a deletion of %v", one.ID)
-		}),
-		scenario.Step{Create: next},
-		scenario.Verify(func() error {
-			isNew := fmt.Sprint(next.ID) != fmt.Sprint(other.ID)
-			return scenario.Require(isNew, "a create after a deletion has the identity %v of a resource that exists", other.ID)
-		}))
-}
-
-// replacesOne fails if another resource changes when one is replaced.
-func (d *Draft) replacesOne(x *resource) []scenario.Step {
-	one, other, steps := d.two(x)
-	steps = append(steps, d.change(http.MethodPut, one)...)
-	return append(steps, scenario.Later(func() []scenario.Step {
-		return d.unchanged(other, "a change of %v", one.ID)
-	}))
-}
-
 // change changes a thing to other values.
 func (d *Draft) change(method string, thing *scenario.Thing) []scenario.Step {
 	described := d.resourceCreatedBy(thing.Creator).uses[method].BodySchema()
@@ -364,30 +321,6 @@ func (d *Draft) change(method string, thing *scenario.Thing) []scenario.Step {
 		return untried(noJSONBody)
 	}
 	return []scenario.Step{d.accepted(method, thing, d.values.Varied(described))}
-}
-
-// createsNew fails if a create that must conflict replaces what exists. That the second one is refused, a
-// test of the status shows; this one looks at what is left.
-func (d *Draft) createsNew(x *resource) []scenario.Step {
-	thing := x.thing(nil)
-	steps := append([]scenario.Step{{Create: thing}}, d.read(thing)...)
-	return append(steps, scenario.Later(func() []scenario.Step {
-		return []scenario.Step{{
-			Call: func() scenario.Call {
-				return scenario.Call{
-					Operation: x.create.ID,
-					Of:        thing,
-					Body:      orNil(d.varied(x, thing)),
-				}
-			},
-			Then: func(got scenario.Interaction) []scenario.Step {
-				if got.Status >= http.StatusMultipleChoices {
-					return nil
-				}
-				return d.unchanged(thing, "a second create")
-			},
-		}}
-	}))
 }
 
 // changesETag fails if a change leaves a strong ETag as it was (RFC 9110, section 8.8.1).

@@ -3,8 +3,9 @@
 // There are five kinds of values, and one file for each:
 //
 //   - generator.go makes the plainest value that a schema allows: every property, every minimum met.
-//   - variants.go makes values on both sides of the edge of each keyword: [Generator.Variants]. The
-//     values to try are in candidates.go, which does not know which side they are on: a judge says that.
+//   - variants.go makes values on both sides of the edge of each keyword: [Generator.Variants]. demands.go
+//     lists the keywords, and candidates.go has the values to try, which does not know which side they
+//     are on: a judge says that.
 //   - vary.go makes values that differ from each other, so that what a service stores can be told apart,
 //     and identity.go identities that no other test uses.
 //   - random.go draws values from random numbers that are kept, so that a value that makes a service

@@ -1,0 +1,174 @@
+package plan
+
+import (
+	"bytes"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// How a draft creates a thing, and what it learns of it.
+
+// varied draws the body of a create, with the identity of a thing if the client chooses it.
+func (d *Draft) varied(x *resource, thing *scenario.Thing) map[string]any {
+	described := x.create.BodySchema()
+	if described == nil {
+		return nil
+	}
+	return x.identified(jsonvalue.Object(d.values.Varied(described)), thing)
+}
+
+// identified gives the body of a create an identity, if the client chooses that.
+func (x *resource) identified(body map[string]any, thing *scenario.Thing) map[string]any {
+	isChosen := !x.assigned && x.create.Method == http.MethodPost
+	if body != nil && isChosen {
+		body[x.member] = thing.ID
+	}
+	return body
+}
+
+// create creates a thing with values that vary. If an optional member makes it fail, that must not hide
+// all else: it is created without them. Tests of the create report it.
+func (d *Draft) create(step scenario.Step) []scenario.Step {
+	thing := step.Create
+	x := d.resourceCreatedBy(thing.Creator)
+	if x == nil {
+		return failing("%s creates no resource that a test can use", thing.Creator)
+	}
+	if thing.ID == nil {
+		thing.ID = d.values.Identity(x.identity)
+	}
+	isGiven := thing.Sent != nil
+	thing.Sent = x.identified(thing.Sent, thing)
+	if !isGiven {
+		thing.Sent = d.varied(x, thing)
+	}
+	if thing.Sent == nil && x.create.BodySchema() != nil {
+		return failing("the body of %s is not an object", x.create.ID)
+	}
+	if thing.Sent == nil {
+		thing.Sent = map[string]any{}
+	}
+	created := d.creation(x, thing, thing.Sent)
+	least := d.withoutOptional(x, thing.Sent)
+	hasLess := !isGiven && len(least) < len(thing.Sent)
+	if hasLess && x.create.Method == http.MethodPost {
+		created.Instead = func() []scenario.Step {
+			return []scenario.Step{d.creation(x, thing, least)}
+		}
+	}
+	created.Then = step.Then
+	return []scenario.Step{created}
+}
+
+// withoutOptional is the body of a create without what is optional.
+func (d *Draft) withoutOptional(x *resource, body map[string]any) map[string]any {
+	least := maps.Clone(body)
+	if described := x.create.BodySchema(); described != nil {
+		required := d.values.Flatten(described).Required
+		maps.DeleteFunc(least, func(name string, _ any) bool {
+			return !slices.Contains(required, name)
+		})
+	}
+	return x.identified(least, &scenario.Thing{ID: body[x.member]})
+}
+
+// creation is the request that creates a thing. Of one that was inferred, failures are confirmed.
+func (d *Draft) creation(x *resource, thing *scenario.Thing, body map[string]any) scenario.Step {
+	step := scenario.Step{
+		Call: func() scenario.Call {
+			return scenario.Call{Operation: x.create.ID, Of: thing, Body: body}
+		},
+		Expect: scenario.Accepted,
+		Check: func(got scenario.Interaction) error {
+			thing.Sent = body
+			// Also if the service lets the client propose one.
+			if x.assigned {
+				thing.Sent = maps.Clone(body)
+				delete(thing.Sent, x.member)
+			}
+			if err := d.shows(got, thing.Sent, x.create); err != nil {
+				return err
+			}
+			return d.identityOf(x, thing, got)
+		},
+	}
+	if x.inferred {
+		step.Doubt = func() []scenario.Step { return d.confirm(x) }
+	}
+	return step
+}
+
+// identityOf remembers the identity that the service has assigned.
+func (d *Draft) identityOf(x *resource, thing *scenario.Thing, got scenario.Interaction) error {
+	if !x.assigned {
+		return nil
+	}
+	identity := got.Object()[x.member]
+	switch {
+	case identity != nil:
+		thing.ID = identity
+		return nil
+	case !x.inferred:
+		return scenario.Brokenf("the response to a create has no %s: %s", x.member, got.Body)
+	}
+	return locatedID(x, thing, got)
+}
+
+// locatedID remembers the identity in Location.
+func locatedID(x *resource, thing *scenario.Thing, got scenario.Interaction) error {
+	if location := got.Header.Get("Location"); location != "" {
+		path, _, err := leadsTo(got, location)
+		if err != nil {
+			return err
+		}
+		if found := x.uses[http.MethodGet].PathValues(path); found != nil {
+			if id, err := url.PathUnescape(found[0]); err == nil {
+				thing.ID = id
+				return nil
+			}
+		}
+	}
+	return scenario.Untried("the response to a create does not say what it has created")
+}
+
+// confirm are steps that find out whether the service responds alike to creates of different values: then
+// it does not store them, as a mock. To accuse a mock of
+// forgetting would be true and useless.
+func (d *Draft) confirm(x *resource) (steps []scenario.Step) {
+	bodies := make([][]byte, 2)
+	for i := range bodies {
+		thing := x.thing(d.values.Identity(x.identity))
+		steps = append(steps, scenario.Step{
+			Call: func() scenario.Call {
+				return scenario.Call{
+					Operation: x.create.ID,
+					Of:        thing,
+					Body:      orNil(d.varied(x, thing)),
+				}
+			},
+			Check: func(got scenario.Interaction) error {
+				bodies[i] = got.Body
+				return nil
+			},
+		})
+	}
+	return append(steps, scenario.Verify(func() error {
+		if len(bodies[0]) > 0 && bytes.Equal(bodies[0], bodies[1]) {
+			return scenario.Untried("it was inferred, and the service responds to each create alike")
+		}
+		return nil
+	}))
+}
+
+// orNil is a body that may be none.
+func orNil(body map[string]any) any {
+	if body == nil {
+		return nil
+	}
+	return body
+}
