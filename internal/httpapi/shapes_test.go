@@ -14,6 +14,7 @@ import (
 	"github.com/plantstore/plantstore/api/contract"
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/gen/plantserver"
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // call is a method and a path.
@@ -77,6 +78,7 @@ func shapes(size int, names map[string]bool) map[string]shape {
 // and checked, and hardly more than its bytes when it is passed on: not more than is reserved.
 // Of the largest size, only the shapes are tried that are among the worst of the size before.
 func TestWorstShapeOfABody(t *testing.T) {
+	must.HaveTime(t)
 	var body any // the body that the last request has left
 	handler := checked(t, &bodyKeeper{body: &body})
 	var worst map[string]bool

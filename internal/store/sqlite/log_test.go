@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -166,6 +167,9 @@ func TestPairsOfDatabaseAndLog(t *testing.T) {
 		for _, log := range h.all {
 			if len(log.log) == 0 {
 				continue // the database has what it had, and no program can know that a log is missing
+			}
+			if leftOut := testing.Short() && rand.N(3) > 0; leftOut && database.moment != log.moment {
+				continue // make check has all pairs
 			}
 			older := len(log.plants) < len(database.plants)
 			if database.moment == otherCopied && older && bytes.HasPrefix(log.log, database.log[:32]) {
