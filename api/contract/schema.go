@@ -91,16 +91,12 @@ func (p part) sharedWay() string {
 	if p.Discriminator != nil {
 		return ""
 	}
-	seen := map[string]bool{}
+	alternatives := map[string]int{} // by the name
 	for _, alternative := range p.OneOf {
-		ways := p.waysFrom(alternative.Value)
-		for _, name := range ways {
-			if seen[name] {
+		for _, name := range p.waysFrom(alternative.Value) {
+			if alternatives[name]++; alternatives[name] > 1 {
 				return name
 			}
-		}
-		for _, name := range ways {
-			seen[name] = true
 		}
 	}
 	return ""

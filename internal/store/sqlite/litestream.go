@@ -17,10 +17,12 @@ import (
 const (
 	litestreamTables = "SELECT count(*) FROM sqlite_schema WHERE name GLOB '_litestream_*'"
 
-	// takenQuery reads whether a file has something other than the tables of Litestream,
-	// which may open an empty file before this program does.
-	takenQuery = "SELECT schema_version > 0 AND (SELECT count(*) = 0 OR min(name GLOB '_litestream_*') = 0 " +
-		"FROM sqlite_schema) FROM pragma_schema_version"
+	// newQuery reads whether a file is empty, or has only the tables of Litestream, which may open an
+	// empty file before this program does. A program has used a file whose tables are all deleted.
+	newQuery = `
+		SELECT application_id = 0 AND (schema_version = 0 OR
+			(SELECT count(*) > 0 AND min(name GLOB '_litestream_*') = 1 FROM sqlite_schema))
+		FROM pragma_application_id, pragma_schema_version`
 )
 
 // dropLitestream removes the tables of Litestream from a copy: nothing has copied it yet.
@@ -35,8 +37,7 @@ func unused(path string) bool {
 	if err != nil || info.Size() == 0 {
 		return false
 	}
-	target, err := filepath.EvalSymlinks(path)
-	return err == nil && nothingBeside(path) && nothingBeside(target)
+	return nothingBeside(path) && nothingBeside(resolve(path))
 }
 
 // nothingBeside reports whether a database has neither a log nor the directory of Litestream.

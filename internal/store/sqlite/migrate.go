@@ -59,16 +59,9 @@ func migrate(ctx context.Context, conn *sqlite.Conn) (found int, err error) {
 
 // checkFree returns an error if the file is the database of another program.
 func checkFree(conn *sqlite.Conn) error {
-	id, err := number(conn, "PRAGMA application_id")
-	if err != nil {
+	isNew, err := number(conn, newQuery)
+	if err != nil || isNew == 1 {
 		return err
-	}
-	taken, err := number(conn, takenQuery)
-	if err != nil {
-		return err
-	}
-	if isNew := id == 0 && taken == 0; isNew {
-		return nil
 	}
 	return checkID(conn)
 }

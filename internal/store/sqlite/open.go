@@ -178,21 +178,20 @@ func checkPath(path string) error {
 	if path == Memory {
 		return nil
 	}
-	if err := checkRegular(path); err != nil {
-		return err
+	return cmp.Or(checkRegular(path), checkSuffix(path), checkFolder(filepath.Dir(path)), checkDamage(path), checkNew(path))
+}
+
+func checkFolder(path string) error {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the directory %s does not exist; create it first", path)
 	}
-	if err := checkSuffix(path); err != nil {
-		return err
-	}
-	dir := filepath.Dir(path)
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("the directory %s does not exist; create it first", dir)
-	}
-	if err := checkDamage(path); err != nil {
-		return err
-	}
+	return nil
+}
+
+// checkNew returns an error if there is no database yet, but a log or another file of one.
+func checkNew(path string) error {
 	logs := checkAlone(path) // first: another program may create the file and then its log
-	if _, err := os.Stat(path); logs != nil && errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return logs
 	}
 	return nil
