@@ -248,7 +248,8 @@ func (s *Store) Watch(log *slog.Logger) {
 	}
 	if s.checkpointAt > 0 {
 		// A crash may have interrupted a checkpoint. Until it is complete, the database is of
-		// no use without the log.
+		// no use without the log. The new mark is not in a copy that was made while the store was closed, so
+		// that the start refuses it with the log of this one.
 		conn := <-s.writer
 		_, _ = s.files.copyLog(conn)
 		s.writer <- conn
