@@ -1,9 +1,12 @@
 package sqlite
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
+	"io"
 	"maps"
+	"math"
 	"slices"
 
 	"zombiezen.com/go/sqlite"
@@ -44,13 +47,15 @@ func (files *openFiles) loggedPages(conn *sqlite.Conn) (logged loggedPages, err 
 	if err != nil {
 		return logged, err
 	}
-	header := make(frame, frameHeader)
+	frames := io.NewSectionReader(files.wal, files.frameStart(1), math.MaxInt64)
+	reader := bufio.NewReaderSize(frames, 1<<16)
+	current := make(frame, frameHeader+files.first.pageSize())
 	for number := int64(1); number <= logged.frames; number++ {
-		if _, err := files.wal.ReadAt(header, files.frameStart(number)); err != nil {
+		if _, err := io.ReadFull(reader, current); err != nil {
 			return logged, err
 		}
-		logged.last[header.number()] = number
-		logged.end = header.databasePages()
+		logged.last[current.number()] = number
+		logged.end = current.databasePages()
 	}
 	return logged, nil
 }
