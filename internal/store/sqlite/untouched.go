@@ -48,7 +48,7 @@ func (files *openFiles) loggedPages(conn *sqlite.Conn) (logged loggedPages, err 
 		return logged, err
 	}
 	frames := io.NewSectionReader(files.wal, files.frameStart(1), math.MaxInt64)
-	reader := bufio.NewReaderSize(frames, 1<<16)
+	reader := bufio.NewReaderSize(frames, 1<<20)
 	current := make(frame, frameHeader+files.first.pageSize())
 	for number := int64(1); number <= logged.frames; number++ {
 		if _, err := io.ReadFull(reader, current); err != nil {
@@ -73,7 +73,7 @@ func (logged *loggedPages) hasAll(pageSize int64) bool {
 
 // writtenLast is how many of the pages that were written last are compared: SQLite may write a page
 // that has not changed.
-const writtenLast = 16
+const writtenLast = 4
 
 // untouched returns the last page and those that were written last, or fewer if there are none or they
 // cannot be read.
