@@ -10,6 +10,7 @@ import (
 
 	"github.com/plantstore/plantstore/api/contract"
 	"github.com/plantstore/plantstore/internal/testing/expect"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 const smallDocument = `openapi: 3.0.3
@@ -39,6 +40,7 @@ components:
     Named:
       discriminator: {propertyName: kind, mapping: {A: '#/components/schemas/A', B: '#/components/schemas/B'}}
       oneOf: [{$ref: '#/components/schemas/A'}, {$ref: '#/components/schemas/B'}]
+    Tree: {oneOf: [{type: object, properties: {items: {$ref: '#/components/schemas/Tree'}}}, {type: array, items: {$ref: '#/components/schemas/Tree'}}]}
     A: {type: object, properties: {kind: {type: string}, next: {$ref: '#/components/schemas/Named'}}, required: [kind]}
     B: {type: object, properties: {kind: {type: string}, next: {$ref: '#/components/schemas/Named'}}, required: [kind]}
 `
@@ -61,8 +63,8 @@ func TestNewRefuses(t *testing.T) {
 		"a format in a body":  {"name: {type: string}", "name: {type: array, items: {type: string, format: uri}}", `schema /properties/name/items: the format "uri"`},
 		"its own anyOf":       {"made: {type: string, readOnly: true}", "next: {$ref: '#/components/schemas/AnyOf'}", "schema /properties/next: it is one of its own alternatives"},
 		"oneOf and readOnly":  {"name: {type: string}", "next: {$ref: '#/components/schemas/OneOf'}", "schema /properties/next: it is one of its own alternatives"},
-		"one member twice":    {"made: {type: string, readOnly: true}", "next: {$ref: '#/components/schemas/Twice'}", "two alternatives of oneOf have it again in next"},
-		"items twice":         {"made: {type: string, readOnly: true}", "next: {$ref: '#/components/schemas/Items'}", "two alternatives of oneOf have it again in items"},
+		"one member twice":    {"made: {type: string, readOnly: true}", "next: {$ref: '#/components/schemas/Twice'}", "two alternatives of oneOf have it again in /properties/next"},
+		"items twice":         {"made: {type: string, readOnly: true}", "next: {$ref: '#/components/schemas/Items'}", "two alternatives of oneOf have it again in /items"},
 		"a form":              {"application/json: {schema", "application/x-www-form-urlencoded: {schema", "is not implemented"},
 		"two in a part":       {"/things/{id}:", "/things/{id}-{id}:", "two parameters"},
 		"a media type":        {"application/json: {schema", "multipart/form-data: {schema", `"multipart/form-data" is not implemented`},
@@ -77,19 +79,28 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// A schema that comes again in two alternatives is accepted with a discriminator. The time of a body then
-// grows with its length: without it, 30 levels would take a thousand million steps.
-func TestRecursionWithDiscriminator(t *testing.T) {
-	document := strings.Replace(smallDocument, "made: {type: string, readOnly: true}", "next: {$ref: '#/components/schemas/Named'}", 1)
-	checker := newChecker(t, []byte(document), contract.Options{})
-	body := strings.Repeat(`{"kind":"A","next":`, 30) + `{"kind":7}` + strings.Repeat("}", 30)
-	r := httptest.NewRequest(http.MethodPost, "/things/7", strings.NewReader(`{"next":`+body+`}`))
-	r.Pattern = "/things/{id}"
-	r.Header.Set("Content-Type", "application/json")
-	w := httptest.NewRecorder()
-	checker.Middleware(http.NotFoundHandler()).ServeHTTP(w, r)
-	if w.Code != http.StatusBadRequest {
-		t.Errorf("the status is %d, want 400: %s", w.Code, w.Body)
+// A schema that comes again in two alternatives is accepted with a discriminator, or if a value can take only one of
+// them. The time of a body then grows with its length: otherwise 30 levels would take a thousand million steps.
+func TestRecursion(t *testing.T) {
+	for schema, level := range map[string]struct{ begin, innermost, end string }{
+		"Named": {`{"kind":"A","next":`, `{"kind":7}`, `}`},
+		"Tree":  {`{"items":[`, `true`, `]}`},
+	} {
+		document := strings.Replace(smallDocument, "made: {type: string, readOnly: true}", "next: {$ref: '#/components/schemas/"+schema+"'}", 1)
+		checker := newChecker(t, []byte(document), contract.Options{})
+		body := `{"next":` + strings.Repeat(level.begin, 30) + level.innermost + strings.Repeat(level.end, 30) + `}`
+		r := httptest.NewRequest(http.MethodPost, "/things/7", strings.NewReader(body))
+		r.Pattern = "/things/{id}"
+		r.Header.Set("Content-Type", "application/json")
+		status := make(chan int, 1)
+		go func() {
+			w := httptest.NewRecorder()
+			checker.Middleware(http.NotFoundHandler()).ServeHTTP(w, r)
+			status <- w.Code
+		}()
+		if got := wait.For(t, "a response", status); got != http.StatusBadRequest {
+			t.Errorf("%s: the status is %d, want 400", schema, got)
+		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package contract
 
 import (
-	"cmp"
 	"errors"
 	"maps"
 	"slices"
@@ -67,9 +66,9 @@ func (l *loader) schema(described *openapi3.SchemaRef) schema {
 		}
 		l.need(!slices.ContainsFunc(twice, part.isIn), "schema %s: it is one of its own alternatives, "+
 			"and each level would take twice the time of the next: use oneOf, without readOnly", part.pointer)
-		name := part.sharedWay()
-		l.need(name == "", "schema %s: two alternatives of oneOf have it again in %s, and each level would take twice "+
-			"the time of the next: add a discriminator", part.pointer, name)
+		shared := part.sharedPlace()
+		l.need(shared == "", "schema %s: two alternatives of oneOf have it again in %s, and each level would take twice "+
+			"the time of the next: add a discriminator", part.pointer, shared)
 	}
 	return schema{described.Value, l.rules, one, append(slices.Clip(one), openapi3.MultiErrors())}
 }
@@ -82,41 +81,38 @@ type part struct {
 
 // isIn reports whether another schema is this one, or has it in itself.
 func (p part) isIn(other *openapi3.SchemaRef) bool {
-	return slices.ContainsFunc(subtree(other), func(inner part) bool { return inner.Schema == p.Schema })
+	return other != nil && slices.ContainsFunc(subtree(other), func(inner part) bool { return inner.Schema == p.Schema })
 }
 
-// sharedWay returns the member or the items in which two alternatives of oneOf have this schema again, or nothing.
-// kin-openapi tries both for a value, unless a discriminator names one.
-func (p part) sharedWay() string {
+// sharedPlace returns the place, such as /properties/next, in which two alternatives of oneOf have this schema again, or
+// nothing. kin-openapi tries both for a value, unless a discriminator names one.
+func (p part) sharedPlace() string {
 	if p.Discriminator != nil {
 		return ""
 	}
-	alternatives := map[string]int{} // by the name
+	alternatives := map[string]int{} // by the place
 	for _, alternative := range p.OneOf {
-		for _, name := range p.waysFrom(alternative.Value) {
-			if alternatives[name]++; alternatives[name] > 1 {
-				return name
+		for _, place := range p.placesIn(alternative.Value) {
+			if alternatives[place]++; alternatives[place] > 1 {
+				return place
 			}
 		}
 	}
 	return ""
 }
 
-// waysFrom returns the names of the members of an alternative, or of its items, that have this schema again.
-func (p part) waysFrom(alternative *openapi3.Schema) (names []string) {
-	inner := map[string]*openapi3.SchemaRef{}
+// placesIn returns the places in an alternative that have this schema again, each once.
+func (p part) placesIn(alternative *openapi3.Schema) []string {
+	inner := map[string]openapi3.SchemaRefs{}
 	for _, combined := range partsOf(alternative) {
-		maps.Copy(inner, combined.Properties)
-		inner["items"] = cmp.Or(combined.Items, inner["items"])
-		inner["additionalProperties"] = cmp.Or(combined.AdditionalProperties.Schema, inner["additionalProperties"])
-	}
-	for name, described := range inner {
-		if described != nil && p.isIn(described) {
-			names = append(names, name)
+		for name, member := range combined.Properties {
+			inner["/properties/"+name] = append(inner["/properties/"+name], member)
 		}
+		inner["/items"] = append(inner["/items"], combined.Items)
+		inner["/additionalProperties"] = append(inner["/additionalProperties"], combined.AdditionalProperties.Schema)
 	}
-	slices.Sort(names)
-	return names
+	maps.DeleteFunc(inner, func(_ string, schemas openapi3.SchemaRefs) bool { return !slices.ContainsFunc(schemas, p.isIn) })
+	return slices.Sorted(maps.Keys(inner))
 }
 
 // subtree returns a schema and all that are in it, each once.
