@@ -5,12 +5,13 @@
 // one writer at a time, so writes wait in a queue; those that queue while a
 // commit runs share the next transaction (commit.go and the package
 // groupcommit). Reads do not wait for writes, because the file is in WAL mode;
-// checkpoint.go keeps the write-ahead log short; untouched.go notices what another program does to the file
-// meanwhile. plants.go, tokens.go and changes.go each have
-// a table, its statements and its rows. open.go and defensive.go open the connections, migrate.go updates
-// the schema, and operators see health.go. log.go reads the write-ahead log before SQLite does.
-// files.go has the files that are watched, fault.go decides what other programs have done to them,
-// and damage.go records damage. backup.go copies the files, and copy.go copies the plants and tokens.
+// checkpoint.go keeps the write-ahead log short, and untouched.go notices what another program does to
+// the file meanwhile. plants.go, tokens.go and changes.go each have a table, its statements and its
+// rows. path.go checks the path of a store, open.go and defensive.go open the connections, migrate.go
+// updates the schema, and operators see health.go. log.go reads the write-ahead log before SQLite
+// does. files.go has the files that are watched, fault.go decides what other programs have done to
+// them, and damage.go records damage. backup.go copies the files, and copy.go copies the plants and
+// tokens.
 package sqlite
 
 import (
