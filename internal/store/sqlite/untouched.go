@@ -42,13 +42,15 @@ type loggedPages struct {
 
 // loggedPages reads which pages the log has.
 func (files *openFiles) loggedPages(conn *sqlite.Conn) (logged loggedPages, err error) {
-	logged = loggedPages{header: files.logHeader, last: map[int64]int64{}}
+	logged.last = map[int64]int64{}
 	logged.frames, logged.copied, err = askSQLite(conn)
 	if err != nil {
 		return logged, err
 	}
-	frames := io.NewSectionReader(files.wal, files.frameStart(1), math.MaxInt64)
-	reader := bufio.NewReaderSize(frames, 1<<20)
+	reader := bufio.NewReaderSize(io.NewSectionReader(files.wal, 0, math.MaxInt64), 1<<20)
+	if _, err := io.ReadFull(reader, logged.header[:]); err != nil { // or there is an empty log
+		return logged, err
+	}
 	current := make(frame, frameHeader+files.first.pageSize())
 	for number := int64(1); number <= logged.frames; number++ {
 		if _, err := io.ReadFull(reader, current); err != nil {
