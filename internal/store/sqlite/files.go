@@ -248,8 +248,8 @@ func (s *Store) Watch(log *slog.Logger) {
 	}
 	if s.checkpointAt > 0 {
 		// A crash may have interrupted a checkpoint. Until it is complete, the database is of
-		// no use without the log. The new mark is not in a copy that was made while the store was closed, so
-		// that the start refuses it with the log of this one.
+		// no use without the log. This also gives the database a new mark. A copy that was made while the
+		// store was closed does not have it, so the next start refuses that copy with the new log.
 		conn := <-s.writer
 		_, _ = s.files.copyLog(conn)
 		s.writer <- conn

@@ -11,7 +11,7 @@
 //  4. review.go looks into all schemas for what no judge can check.
 //
 // What is left out is never silently accepted: each line of Unsupported becomes a promise that is untried,
-// so that whoever reads the report sees how much of the document was not tested.
+// so that the report says how much of the document was not tested.
 //
 // A [Document] has operations, each with its parameters, bodies and responses (operation.go) and with
 // what opens it (security.go). Schemas are those of kin-openapi. writing.go writes the value of a

@@ -14,8 +14,8 @@ import (
 )
 
 // Written is strict about what it can write: if a service could read something else than the value, the
-// value is not sent at all. A test that fails because the engine has escaped something in its own way helps
-// nobody.
+// value is not sent at all. A test that fails because the engine has escaped something in its own way would
+// accuse a right service.
 
 // ParameterSchema returns the schema of a parameter, and whether its value is
 // JSON ("content") and not text in a style ("schema").

@@ -12,8 +12,8 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
-// Much of what goes wrong in a service is outside its document: a path with a slash too many, a method that
-// nobody thought of. OpenAPI says nothing about it, but HTTP does.
+// Much of what goes wrong in a service is outside its document: a path with a slash too many, or a method
+// that the document does not have. OpenAPI says nothing about it, but HTTP does.
 
 // isDocumented reports whether an operation must describe the response. HEAD is described by GET, but a
 // service need not offer it. Routers answer HEAD by themselves more often than authors write it down.

@@ -17,7 +17,7 @@ import (
 )
 
 // How a list is tested: a test creates some resources of its own and looks for them. It never counts what
-// the list has, because other tests, and whoever uses the service, create things at the same time. Where
+// the list has, because other tests and other clients of the service create things at the same time. Where
 // the list is in the order of identities that a test chooses, it begins just before its own ones; all other
 // lists are read from their beginning, page by page, until the wanted ones have been met.
 //

@@ -19,8 +19,8 @@ import (
 )
 
 // What a service shows may differ from what it was sent without being wrong: it may add members, leave out
-// secrets, or set some members itself. Of an inferred resource even more may differ, because nobody has
-// said that it shows what it takes: texts may be trimmed, fractions rounded, arrays sorted. What is left is
+// secrets, or set some members itself. Of an inferred resource even more may differ, because the document
+// does not say that it shows what it takes: texts may be trimmed, fractions rounded, arrays sorted. What is left is
 // a loss of data.
 
 // managed are members that a service may set itself, where the schema of what it takes is that

@@ -160,8 +160,8 @@ func drawInteger(draws *Draws, flat *openapi3.Schema) any {
 }
 
 // Spoil breaks one member of an object, or of one in it, and says which and by which keyword. The keyword
-// is empty if nothing is broken. One fault only: of two, a service would tell the first, and nobody would
-// know about the second.
+// is empty if nothing is broken. One fault only: of two, a service would report the first, and the second
+// would stay unknown.
 func (g *Generator) Spoil(draws *Draws, wanted *openapi3.Schema, object map[string]any) (pointer, keyword string) {
 	names := PropertyNames(wanted)
 	name := names[draws.below(len(names))]
