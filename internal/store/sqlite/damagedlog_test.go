@@ -7,11 +7,9 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -223,35 +221,4 @@ func TestLogBeginsAnewAfterDiskError(t *testing.T) {
 	if after := read(t, h.path+"-wal")[16:24]; bytes.Equal(before, after) {
 		t.Error("the log did not begin anew")
 	}
-}
-
-// Several programs write, copy the log and begin new ones in any order. No file looks damaged to them.
-func TestProgramsThatBeginLogs(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "plants.db")
-	server := openStore(t, path)
-	rounds := 300
-	if testing.Short() {
-		rounds = 50
-	}
-	var others sync.WaitGroup
-	for first := range int64(4) {
-		others.Go(func() {
-			for id := range int64(rounds / 5) {
-				s, err := Open(t.Context(), path)
-				must.NoError(t, err)
-				must.NoError(t, s.Create(t.Context(), plant.Plant{ID: first<<20 + id}))
-				must.NoError(t, s.Close())
-			}
-		})
-	}
-	for id := range int64(rounds) {
-		if id%3 == 0 {
-			server.checkpointAt = 1
-		}
-		if err := server.Create(t.Context(), plant.Plant{ID: 1<<30 + id}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	others.Wait()
 }

@@ -1,0 +1,48 @@
+package system_test
+
+import (
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
+	"github.com/plantstore/plantstore/internal/testing/program"
+)
+
+// Commands write to the store of a service that runs, and copy its log when they end. So the next
+// write of any of them begins a new log. No file looks damaged to them, and the next start has all plants.
+func TestCommandsThatBeginLogs(t *testing.T) {
+	must.HaveTime(t)
+	t.Parallel()
+	dir := t.TempDir()
+	r := program.ServeIn(t, dir, "plants.db")
+	var commands sync.WaitGroup
+	for range 4 {
+		commands.Go(func() {
+			for range 25 {
+				command := program.Command(t, "plantstore", "token", "create", "--store", filepath.Join(dir, "plants.db"), "--name", "n")
+				if out, err := command.CombinedOutput(); err != nil {
+					t.Errorf("%v\n%s", err, out)
+				}
+			}
+		})
+	}
+	ended := make(chan struct{})
+	go func() {
+		commands.Wait()
+		close(ended)
+	}()
+	plants := 0
+	for isRunning := true; isRunning; plants++ {
+		r.Want(t, http.StatusOK, "POST", "/plants", fmt.Sprintf(`{"id":%d,"name":"n"}`, plants))
+		select {
+		case <-ended:
+			isRunning = false
+		default:
+		}
+	}
+	r.Kill()
+	wantStored(t, dir, "plants.db", plants)
+}
