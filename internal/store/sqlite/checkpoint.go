@@ -88,14 +88,14 @@ func (files *openFiles) copyLog(conn *sqlite.Conn) (complete bool, err error) {
 	if err := files.checkLocked(conn); err != nil {
 		return false, err
 	}
-	files.copying = true
+	files.copying.Store(true)
 	conn.SetBusyTimeout(checkpointWait)
 	busy, _, _, err := checkpoint(conn, "RESTART")
 	conn.SetBusyTimeout(busyTimeout)
 	if err != nil {
 		return false, err // and the database may have a part of the log
 	}
-	files.copying = false
+	files.copying.Store(false)
 	if files.wasOverwritten(conn, untouched) {
 		files.record(files.damagedDatabase()) // the next write returns the error
 	}

@@ -244,7 +244,7 @@ func (files *openFiles) frameStart(number int64) int64 {
 
 // truncatedLog is the fault of a log that has not what SQLite has written to it.
 func (files *openFiles) truncatedLog(header logHeader, copied bool) *fault {
-	if files.copying { // the database has a part of what the log had
+	if files.copying.Load() { // the database has a part of what the log had
 		return &fault{path: files.wal.path, what: "was truncated during a checkpoint", damaged: true}
 	}
 	if header != (logHeader{}) { // the next start would use what it has
