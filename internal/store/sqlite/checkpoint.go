@@ -89,9 +89,7 @@ func (files *openFiles) copyLog(conn *sqlite.Conn) (complete bool, err error) {
 		return false, err
 	}
 	files.copying.Store(true)
-	conn.SetBusyTimeout(checkpointWait)
-	busy, _, _, err := checkpoint(conn, "RESTART")
-	conn.SetBusyTimeout(busyTimeout)
+	busy, err := restartLog(conn)
 	if err != nil {
 		return false, err // and the database may have a part of the log
 	}
@@ -104,6 +102,19 @@ func (files *openFiles) copyLog(conn *sqlite.Conn) (complete bool, err error) {
 		files.mark = renewed // or the next check would read the whole log to see that it belongs to the database
 	}
 	return !busy, nil
+}
+
+// restartLog makes a checkpoint that waits for reads. It tries twice, because SQLite looks at which part of
+// the log the reads of a lock use before it waits for the lock. If others take the lock meanwhile, it waits
+// for them, too, although they use all of the log, and under load there are always others.
+func restartLog(conn *sqlite.Conn) (busy bool, err error) {
+	conn.SetBusyTimeout(checkpointWait / 2)
+	defer conn.SetBusyTimeout(busyTimeout)
+	busy, _, _, err = checkpoint(conn, "RESTART")
+	if err == nil && busy {
+		busy, _, _, err = checkpoint(conn, "RESTART")
+	}
+	return busy, err
 }
 
 // checkpoint makes a checkpoint in a mode of SQLite. It returns whether a reader or writer
