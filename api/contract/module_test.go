@@ -19,6 +19,7 @@ import (
 // nor Prometheus.
 func TestAnotherModule(t *testing.T) {
 	t.Parallel()
+	must.HaveTime(t)
 	guide, err := os.ReadFile("README.md")
 	must.NoError(t, err)
 	program := regexp.MustCompile("(?s)```go\n(.*?)```").FindStringSubmatch(string(guide))[1]

@@ -15,6 +15,7 @@ import (
 // module needs no more than the engine: neither a database nor a test library.
 func TestAnotherModule(t *testing.T) {
 	t.Parallel()
+	must.HaveTime(t)
 	guide, err := os.ReadFile("README.md")
 	must.NoError(t, err)
 	root, err := filepath.Abs("../..")

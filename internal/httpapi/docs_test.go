@@ -80,6 +80,7 @@ func TestRedirectsWithBasePath(t *testing.T) {
 // document, and its links lead back through the proxy.
 func TestBaseURLWithPath(t *testing.T) {
 	t.Parallel()
+	must.HaveTime(t)
 	s := startBelow(t, "/store%20room")
 	waits := regexp.MustCompile(`streamChanges|listChanges waits`) // which an offline service does not
 	for test := range plantcontract.Plants().Tests(t.Context()) {

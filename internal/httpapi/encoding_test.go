@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"io"
 	"maps"
 	"net/http"
@@ -56,24 +57,26 @@ func TestAcceptEncoding(t *testing.T) {
 	must.NoError(t, err)
 	maps.Copy(handlers, page.Handlers(nil))
 	delete(handlers, "/docs/") // a redirect
+	transport := &http.Transport{DisableCompression: true}
+	defer transport.CloseIdleConnections()
 	for _, path := range slices.Sorted(maps.Keys(handlers)) {
 		etags := map[bool]string{} // by gzip
 		var content []byte
 		for _, c := range acceptEncodings {
-			get := func(method, condition string) *http.Response {
+			get := func(method, condition string) (*http.Response, []byte) {
 				r, err := http.NewRequestWithContext(t.Context(), method, s.url+path, nil)
 				must.NoError(t, err)
 				r.Header["Accept-Encoding"] = c.values // nil: the transport adds none
 				if condition != "" {
 					r.Header.Set("If-None-Match", condition)
 				}
-				resp, err := (&http.Transport{DisableCompression: true}).RoundTrip(r)
+				resp, err := transport.RoundTrip(r)
 				must.NoError(t, err)
-				return resp
+				content, err := io.ReadAll(resp.Body)
+				must.NoError(t, errors.Join(err, resp.Body.Close()))
+				return resp, content
 			}
-			got := get(http.MethodGet, "")
-			body, err := io.ReadAll(got.Body)
-			must.NoError(t, err)
+			got, body := get(http.MethodGet, "")
 			wantEncoding(t, got, c.gzip)
 			if got.ContentLength != int64(len(body)) {
 				t.Errorf("%s has the length %d, want %d", path, got.ContentLength, len(body))
@@ -93,17 +96,17 @@ func TestAcceptEncoding(t *testing.T) {
 				t.Errorf("%s with Accept-Encoding %q has the ETag %s, others have %v", path, c.values, etag, etags)
 			}
 			etags[c.gzip] = etag
-			head := get(http.MethodHead, "")
+			head, _ := get(http.MethodHead, "")
 			wantEncoding(t, head, c.gzip)
 			if head.ContentLength != got.ContentLength || head.Header.Get("ETag") != etag {
 				t.Errorf("HEAD %s with Accept-Encoding %q = %v, GET %v", path, c.values, head.Header, got.Header)
 			}
-			known := get(http.MethodGet, etag)
+			known, _ := get(http.MethodGet, etag)
 			if known.StatusCode != http.StatusNotModified || known.Header.Get("ETag") != etag || !varies(known) {
 				t.Errorf("GET %s with its ETag %s = %s %v", path, etag, known.Status, known.Header)
 			}
 			if other := etags[!c.gzip]; other != "" {
-				if resp := get(http.MethodGet, other); resp.StatusCode != http.StatusOK {
+				if resp, _ := get(http.MethodGet, other); resp.StatusCode != http.StatusOK {
 					t.Errorf("GET %s with the ETag of the other encoding = %s", path, resp.Status)
 				}
 			}

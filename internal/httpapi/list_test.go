@@ -111,6 +111,7 @@ func TestEveryParameterReachesTheStore(t *testing.T) {
 // A page of plants, tags or changes ends before it has more than 256 KiB, and not before the
 // next item would not fit, whatever its characters are in JSON.
 func TestPagesEndAt256KiB(t *testing.T) {
+	must.HaveTime(t)
 	for name, character := range map[string]string{"letters": "x", "quotes": `"`, "control characters": "\x01", "line feeds": "\n", "emoji": "🌵"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -11,6 +11,7 @@ import (
 
 // A count stops where the document says.
 func TestCountStops(t *testing.T) {
+	must.HaveTime(t)
 	s := newService(t)
 	s.fill(100_000)
 	for _, more := range []string{"false", "true"} {

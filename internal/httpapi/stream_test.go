@@ -193,6 +193,7 @@ func (s *hangingTokens) Token(ctx context.Context, id string) (token.Token, erro
 // A stream ends within a second of its token, whether the client reads or not, and
 // whenever the token ends.
 func TestStreamEndsWithinASecondOfToken(t *testing.T) {
+	must.HaveTime(t)
 	for _, http2 := range []bool{false, true} {
 		for _, reads := range []bool{true, false} {
 			for _, how := range []string{"revoked", "expired", "expired while the store does not respond"} {

@@ -16,6 +16,7 @@ import (
 // A file that is mounted has another name, and a log for each. Such a store is refused, and
 // works if its directory is mounted instead.
 func TestBindMount(t *testing.T) {
+	must.HaveTime(t)
 	if os.Getuid() != 0 {
 		return // only root can mount
 	}

@@ -169,6 +169,7 @@ func (to copyTarget) pause(t *testing.T, r *copyRun) (resume func()) {
 // command begins again.
 func TestCopyKilled(t *testing.T) {
 	t.Parallel()
+	must.HaveTime(t)
 	const n, moments = 20_000, 10
 	sources := map[string]string{"sqlite": filepath.Join(t.TempDir(), "old.db")}
 	if pgtest.Given() {

@@ -38,6 +38,7 @@ func limitFiles(t *testing.T, r *program.Server, log string, more int64) (remove
 // requests failed; package httpapi tests that it stays short.
 func TestWritesOnAFullDisk(t *testing.T) {
 	t.Parallel()
+	must.HaveTime(t)
 	dir := t.TempDir()
 	r := program.ServeIn(t, dir, "plants.db")
 	create := func(id int64) int {

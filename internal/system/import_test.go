@@ -31,6 +31,7 @@ import (
 // export, but do not change their result.
 func TestImportThroughFaults(t *testing.T) {
 	t.Parallel()
+	must.HaveTime(t)
 	r := program.Serve(t, "plantstore.db")
 	var requests atomic.Int64
 	proxy := startProxy(t, r.URL, func(w http.ResponseWriter, req *http.Request, forward http.Handler) {

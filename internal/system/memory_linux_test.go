@@ -30,6 +30,7 @@ import (
 // PLANTSTORE_TEST_MEMORY_CLIENTS is the number of clients.
 func TestMemory(t *testing.T) {
 	t.Parallel()
+	must.HaveTime(t)
 	clients := memoryClients(t)
 	t.Run("sqlite", func(t *testing.T) { tryMemory(t, clients, "plantstore.db") })
 	t.Run("postgres", func(t *testing.T) { tryMemory(t, clients, pgtest.DSN(t)) })
@@ -111,6 +112,7 @@ func shapes(size int) map[string]string {
 // Other requests have their responses within a second, and succeed.
 func TestMemoryOfShapes(t *testing.T) {
 	t.Parallel()
+	must.HaveTime(t)
 	clients := 4 * memoryClients(t)
 	for name, store := range map[string]func(t *testing.T) string{
 		"sqlite":   func(*testing.T) string { return "plantstore.db" },
@@ -147,6 +149,7 @@ func TestMemoryOfShapes(t *testing.T) {
 // TestMemoryOfSlowBodies lets many clients send all but the end of a body of 1 MiB.
 func TestMemoryOfSlowBodies(t *testing.T) {
 	t.Parallel()
+	must.HaveTime(t)
 	clients := 4 * memoryClients(t)
 	r := program.Serve(t, "plantstore.db")
 	end := others(t, r)
@@ -223,6 +226,7 @@ func others(t *testing.T, r *program.Server) (end func()) {
 // get a stream, and eight times as many a list.
 func TestMemoryOfPages(t *testing.T) {
 	t.Parallel()
+	must.HaveTime(t)
 	const bound = 384 << 20
 	clients := memoryClients(t)
 	r := program.Serve(t, "plantstore.db", "--max-streams", fmt.Sprint(2*(8*clients+clients))) // a token gets half of them

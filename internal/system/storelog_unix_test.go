@@ -117,6 +117,7 @@ func wantStored(t *testing.T, dir, store string, want int) {
 // message keeps the log as it was, and lets the service start with what is before the damage.
 func TestDamagedLogOfKilledService(t *testing.T) {
 	t.Parallel()
+	must.HaveTime(t)
 	dir := filepath.Join(t.TempDir(), "it's $HOME")
 	must.NoError(t, os.Mkdir(dir, 0o700))
 	path := filepath.Join(dir, "plants.db")

@@ -46,6 +46,7 @@ func (*slowStore) TouchTokens(context.Context, map[string]time.Time) error { ret
 // A flood of unknown IDs takes a bounded amount of memory and does not evict the
 // tokens that exist.
 func TestFloodOfUnknownTokens(t *testing.T) {
+	must.HaveTime(t)
 	synctest.Test(t, func(t *testing.T) {
 		store := &slowStore{tokens: map[string]Token{"the one": {}}}
 		c := newLookups(store)

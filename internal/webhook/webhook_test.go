@@ -225,6 +225,7 @@ func (s *setup) count() int {
 
 // The position stays before an event that is not delivered, while others are, at most windowSize of them.
 func TestPositionStays(t *testing.T) {
+	must.HaveTime(t)
 	s := newSetup(t)
 	s.Concurrency, s.many = 8, true
 	for first := range int64((windowSize + 2000) / 1000) {

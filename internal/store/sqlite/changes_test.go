@@ -61,6 +61,7 @@ func TestFileCopiedBack(t *testing.T) {
 // that has seen the transactions that are gone; see content.
 func TestRestoredWhileRunning(t *testing.T) {
 	t.Parallel()
+	must.HaveTime(t)
 	for name, c := range map[string]struct {
 		servers         int
 		backup, restore func(t *testing.T, path, backup string)

@@ -59,7 +59,11 @@ const crashBatch = 8
 // loses the cache of the operating system.
 func TestCrash(t *testing.T) {
 	t.Parallel()
-	rounds := must.Number(t, "PLANTSTORE_TEST_CRASH_ROUNDS", 4)
+	usual := 4
+	if testing.Short() {
+		usual = 2
+	}
+	rounds := must.Number(t, "PLANTSTORE_TEST_CRASH_ROUNDS", usual)
 	var path string
 	sum := 0
 	var acknowledged map[int64]bool // batches

@@ -29,6 +29,9 @@ func TestStore(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if name == "memory" { // the tests of the API use it, too
+				must.HaveTime(t)
+			}
 			t.Run("plants", func(t *testing.T) {
 				t.Parallel()
 				storetest.Plants(t, func(t *testing.T) plant.Store { return openStore(t, path(t)) })

@@ -270,6 +270,7 @@ func TestWrongServices(t *testing.T) {
 
 func TestRightServicePasses(t *testing.T) {
 	t.Parallel()
+	must.HaveTime(t)
 	handler := realHandler(t, nil)
 	for _, test := range allTests() {
 		if faults := faultsOf(t, handler, test); len(faults) > 0 {

@@ -15,7 +15,12 @@ import (
 )
 
 // followTime is how long the writers of followers write.
-const followTime = 500 * time.Millisecond
+func followTime() time.Duration {
+	if testing.Short() {
+		return 100 * time.Millisecond
+	}
+	return 500 * time.Millisecond
+}
 
 // followers lets writers change plants at random, on both stores, while followers
 // with small and large pages follow. In the end every copy must be equal to the
@@ -26,7 +31,7 @@ func followers(t *testing.T, open func(t *testing.T) (one, two store.Store)) {
 	ctx := timeout(t)
 	var writers sync.WaitGroup
 	var written atomic.Int64
-	end := time.Now().Add(followTime)
+	end := time.Now().Add(followTime())
 	for w := range 16 {
 		writers.Go(func() {
 			s, random := stores[w%2], rand.New(rand.NewPCG(rand.Uint64(), 0))
