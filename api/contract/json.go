@@ -58,13 +58,10 @@ func (d *decoder) release() {
 // read reads the next token.
 func (d *decoder) read() jsontext.Token {
 	token, err := d.tokens.ReadToken()
-	switch {
-	case d.err != nil:
-	case err != nil:
-		d.err = err
-	case d.tokens.StackDepth() > d.maxDepth:
-		d.err = fmt.Errorf("it is nested deeper than %d", d.maxDepth)
+	if d.tokens.StackDepth() > d.maxDepth {
+		err = cmp.Or(err, fmt.Errorf("it is nested deeper than %d", d.maxDepth))
 	}
+	d.err = cmp.Or(d.err, err)
 	return token
 }
 

@@ -67,15 +67,22 @@ func (l *loader) parameter(path string, described *openapi3.Parameter) parameter
 	if isExploded && described.In == openapi3.ParameterInQuery {
 		loaded.most = math.MaxInt
 	}
+	l.needParameter(&loaded, described, typeOf(ofItem.Value))
+	return loaded
+}
+
+// needParameter notes what cannot be read of a parameter.
+func (l *loader) needParameter(loaded *parameter, described *openapi3.Parameter, typeOfText string) {
 	need := func(isMet bool, what string) {
 		l.need(isMet, "parameter %s: %s: not implemented", described.Name, what)
 	}
+	method, _ := described.SerializationMethod() // the document is valid
+	isList := !loaded.isArray || !method.Explode
 	need(described.Schema != nil, "content in place of a schema")
-	need(loaded.read != nil, fmt.Sprintf("the type %q", typeOf(ofItem.Value)))
+	need(loaded.read != nil, fmt.Sprintf("the type %q", typeOfText))
 	need(implemented[method.Style], "style "+method.Style)
-	need(!isExploded || described.In != openapi3.ParameterInCookie, "an array in a cookie without explode: false")
+	need(isList || loaded.in != openapi3.ParameterInCookie, "an array in a cookie without explode: false")
 	need(!strings.ContainsAny(loaded.part.before+loaded.part.after, "{}"), "two parameters in one part of a path")
-	return loaded
 }
 
 // implemented are the styles of parameters.

@@ -58,19 +58,34 @@ func (l *loader) schema(described *openapi3.SchemaRef) schema {
 		one = append(one, openapi3.VisitAsRequest())
 	}
 	for _, part := range parts {
-		isKnown := l.rules.formats[part.Format] != nil || slices.Contains(otherFormats, part.Format)
-		l.need(isKnown, "schema %s: the format %q is not implemented: add a function for it to Options.Formats", part.pointer, part.Format)
-		twice := part.AnyOf
-		if hasReadOnly {
-			twice = slices.Concat(part.AnyOf, part.OneOf)
-		}
-		l.need(!slices.ContainsFunc(twice, part.isIn), "schema %s: it is one of its own alternatives, "+
-			"and each level would take twice the time of the next: use oneOf, without readOnly", part.pointer)
-		shared := part.sharedPlace()
-		l.need(shared == "", "schema %s: two alternatives of oneOf have it again in %s, and each level would take twice "+
-			"the time of the next: add a discriminator", part.pointer, shared)
+		l.needFormat(part)
+		l.needOtherAlternatives(part, hasReadOnly)
+		l.needOtherPlaces(part)
 	}
 	return schema{described.Value, l.rules, one, append(slices.Clip(one), openapi3.MultiErrors())}
+}
+
+// needFormat notes a format that nothing checks.
+func (l *loader) needFormat(part part) {
+	isKnown := l.rules.formats[part.Format] != nil || slices.Contains(otherFormats, part.Format)
+	l.need(isKnown, "schema %s: the format %q is not implemented: add a function for it to Options.Formats", part.pointer, part.Format)
+}
+
+// needOtherAlternatives notes a schema that is one of its own alternatives, where kin-openapi tries each of them twice.
+func (l *loader) needOtherAlternatives(part part, hasReadOnly bool) {
+	twice := part.AnyOf
+	if hasReadOnly {
+		twice = slices.Concat(part.AnyOf, part.OneOf)
+	}
+	l.need(!slices.ContainsFunc(twice, part.isIn), "schema %s: it is one of its own alternatives, "+
+		"and each level would take twice the time of the next: use oneOf, without readOnly", part.pointer)
+}
+
+// needOtherPlaces notes a schema that two of its alternatives have in the same place.
+func (l *loader) needOtherPlaces(part part) {
+	shared := part.sharedPlace()
+	l.need(shared == "", "schema %s: two alternatives of oneOf have it again in %s, and each level would take twice "+
+		"the time of the next: add a discriminator", part.pointer, shared)
 }
 
 // part is a schema in another one.
