@@ -106,7 +106,7 @@ func TestUnreadableDocuments(t *testing.T) {
 // mutate changes places of a document that data names: it puts another part of the document
 // there, or a value of a wrong type.
 func mutate(text string, data []byte) string {
-	root, err := document.Decode([]byte(text))
+	root, err := document.Decode([]byte(text), func(string, ...any) {})
 	if err != nil {
 		return text
 	}

@@ -1,13 +1,16 @@
 package document
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/go-json-experiment/json/jsontext"
 	"go.yaml.in/yaml/v4"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
@@ -18,7 +21,7 @@ var errNoObject = errors.New("is not an object")
 
 // read reads, translates and loads a document.
 func (d *Document) read(text []byte) error {
-	root, err := Decode(text)
+	root, err := Decode(text, d.Unsupport)
 	if err != nil {
 		return err
 	}
@@ -39,20 +42,12 @@ func (d *Document) read(text []byte) error {
 	return err
 }
 
-// Decode reads YAML, of which JSON is a part, as JSON would be: names are strings, as 200 is, and so are
-// dates. A YAML reader alone would make a number of the key 200, and a time of a date.
-func Decode(text []byte) (map[string]any, error) {
-	var node yaml.Node
-	if err := yaml.Unmarshal(text, &node); err != nil {
-		return nil, err
-	}
-	tagAsJSON(&node)
-	var tree any
-	// Refuses aliases that are too many.
-	if err := node.Decode(&tree); err != nil {
-		return nil, err
-	}
-	same, err := json.Marshal(tree)
+// Decode reads JSON, or YAML as JSON would be: names are strings, as 200 is, and so are dates. A YAML reader
+// alone would make a number of the key 200, and a time of a date. Of a name that an object has twice, the
+// last one counts, and report is told: readers of JSON do that, and people do not see it.
+func Decode(text []byte, report reporter) (map[string]any, error) {
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	same, err := asJSON(text, report)
 	if err != nil {
 		return nil, err
 	}
@@ -63,18 +58,90 @@ func Decode(text []byte) (map[string]any, error) {
 	return nil, errNoObject
 }
 
-// tagAsJSON makes strings of names and of dates.
-func tagAsJSON(node *yaml.Node) {
+// reporter is told what the document has and the engine cannot test.
+type reporter func(format string, args ...any)
+
+// asJSON returns JSON as it is, and YAML as JSON. YAML is not quite a superset of it: its readers refuse
+// an emoji that is escaped as two surrogates, as json.dumps of Python writes it, and change large numbers.
+func asJSON(text []byte, report reporter) ([]byte, error) {
+	if jsontext.Value(text).IsValid(looseNames, looseText) {
+		reportDuplicates(text, report)
+		return text, nil
+	}
+	var node yaml.Node
+	if err := yaml.Unmarshal(text, &node); err != nil {
+		return nil, err
+	}
+	tagAsJSON(&node, report)
+	var tree any
+	// Refuses aliases that are too many.
+	if err := node.Decode(&tree); err != nil {
+		return nil, err
+	}
+	return json.Marshal(tree)
+}
+
+// What documents have, and package jsontext would refuse.
+var (
+	looseNames = jsontext.AllowDuplicateNames(true)
+	looseText  = jsontext.AllowInvalidUTF8(true)
+)
+
+const duplicateName = "the document, the name %q in %s is given more than once; the last one counts"
+
+// reportDuplicates reports names that an object of a JSON text has more than once.
+func reportDuplicates(text []byte, report reporter) {
+	decoder := jsontext.NewDecoder(bytes.NewReader(text), looseNames, looseText)
+	seen := map[jsontext.Pointer]bool{}
+	for {
+		_, err := decoder.ReadToken()
+		if err != nil {
+			return // the end, because the text is valid
+		}
+		kind, length := decoder.StackIndex(decoder.StackDepth())
+		at := decoder.StackPointer()
+		isName := kind == '{' && length%2 == 1
+		switch {
+		case isName && seen[at]:
+			report(duplicateName, at.LastToken(), cmp.Or(string(at.Parent()), "it"))
+			// Names in it would have the pointers of those in the first one.
+			_ = decoder.SkipValue()
+		case isName:
+			seen[at] = true
+		}
+	}
+}
+
+// tagAsJSON makes strings of names and of dates, and leaves out all but the last one of equal names.
+func tagAsJSON(node *yaml.Node, report reporter) {
 	if isScalar(node) && node.ShortTag() == "!!timestamp" {
 		node.Tag = "!!str"
 	}
-	for i, child := range node.Content {
-		isName := node.Kind == yaml.MappingNode && i%2 == 0
-		if isName && isScalar(child) {
-			child.Tag = "!!str"
-		}
-		tagAsJSON(child)
+	if node.Kind == yaml.MappingNode {
+		node.Content = tagNames(node, report)
 	}
+	for _, child := range node.Content {
+		tagAsJSON(child, report)
+	}
+}
+
+// tagNames does so with the names of one object, and returns what is left of it: names and values in turn.
+func tagNames(object *yaml.Node, report reporter) (kept []*yaml.Node) {
+	last := map[string]bool{}
+	pairs := slices.Collect(slices.Chunk(object.Content, 2))
+	for _, pair := range slices.Backward(pairs) {
+		name := pair[0]
+		if isScalar(name) {
+			name.Tag = "!!str"
+			if last[name.Value] {
+				report(duplicateName, name.Value, fmt.Sprint("line ", name.Line))
+				continue
+			}
+			last[name.Value] = true
+		}
+		kept = slices.Insert(kept, 0, pair...)
+	}
+	return kept
 }
 
 // isScalar reports whether a node has a value, and is not the name << that merges others.

@@ -16,7 +16,7 @@ import (
 type translator struct {
 	root   map[string]any
 	modern bool
-	report func(format string, args ...any)
+	report reporter
 }
 
 // The members of these have names of the author.

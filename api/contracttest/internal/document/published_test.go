@@ -1,0 +1,73 @@
+package document
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/internal/testing/must"
+)
+
+// Documents as services and their tools publish them.
+
+// parsed reads a document, and fails unless exactly these parts of it are reported.
+func parsed(t *testing.T, text string, reported ...string) *Document {
+	t.Helper()
+	d, err := Parse([]byte(text))
+	must.NoError(t, err)
+	for _, line := range d.Unsupported {
+		i := slices.IndexFunc(reported, func(part string) bool { return strings.Contains(line, part) })
+		if i < 0 {
+			t.Errorf("this is reported, too: %s", line)
+			continue
+		}
+		reported = slices.Delete(reported, i, i+1)
+	}
+	if len(reported) > 0 {
+		t.Errorf("not reported: %q", reported)
+	}
+	return d
+}
+
+// JSON is read as JSON: with escapes that YAML does not have, and without losing a digit.
+func TestJSON(t *testing.T) {
+	t.Parallel()
+	const text = "\ufeff" + `{"openapi": "3.0.3", "info": {"title": "\ud83d\ude00", "version": "1"}, "paths": {"/a": {
+		"get": {"operationId": "first", "responses": {"200": {"description": "x"}}},
+		"get": {"operationId": "last", "responses": {"200": {"description": "a \u0000 \/"}}},
+		"post": {"responses": {"200": {"description": "x"}}, "responses": {"201": {"description": "x"}}}}},
+		"x-many": 12345678901234567890123}`
+	d := parsed(t, text,
+		`the name "get" in /paths/~1a is given more than once`,
+		`the name "responses" in /paths/~1a/post is given more than once`)
+	if d.Title != "😀" || d.Operation("last") == nil || len(d.Operations) != 2 {
+		t.Errorf("the document %q has the operations %v", d.Title, d.Operations)
+	}
+	root, err := Decode([]byte(text), func(string, ...any) {})
+	must.NoError(t, err)
+	if got := string(jsonvalue.Encode(root["x-many"])); got != "12345678901234567890123" {
+		t.Errorf("a number is read as %s", got)
+	}
+}
+
+// A name that a document in YAML has twice is reported with its line. A merge is not a name.
+func TestDuplicateNames(t *testing.T) {
+	t.Parallel()
+	d := parsed(t, `
+openapi: 3.0.3
+info: {title: Twice, version: "1"}
+x-one: &one {a: 1}
+x-two: &two {b: 1}
+x-both: {<<: [*one, *two], a: 2}
+paths:
+  /a:
+    get: {operationId: first, responses: {200: {description: x}}}
+    get: {operationId: last, responses: {200: {description: y}, "200": {description: z}}}
+`, `the name "get" in line 9`, `the name "200" in line 10`)
+	if d.Operation("last") == nil || *d.Operations[0].Response(http.StatusOK).Description != "z" {
+		t.Error("another operation or response than the last one counts")
+	}
+}
+
