@@ -1,5 +1,5 @@
-// Package contracttest tests a service against its OpenAPI document, 3.0 or 3.1. One line in a
-// test is enough:
+// Package contracttest tests a service against its OpenAPI document, 3.0 to 3.2, or Swagger 2.0. One
+// line in a test is enough:
 //
 //	contracttest.Test(t, document, handler)
 //
@@ -75,8 +75,8 @@ const (
 	reportVariable = "CONTRACT_REPORT"
 )
 
-// New reads a document and those of the options. It fails if one of them is not OpenAPI 3 at all,
-// or if the options name an operation that the document does not have. What else is wrong with a
+// New reads a document and those of the options. It fails if one of them is neither OpenAPI 3 nor
+// Swagger 2.0 at all, or if the options name an operation that the document does not have. What else is wrong with a
 // document, or not understood, is untried in [Contract.Promises].
 func New(text []byte, o Options) (*Contract, error) {
 	seed, err := seedOfOptions(o)

@@ -96,7 +96,7 @@ func TestModernDocument(t *testing.T) {
 
 func TestUnreadableDocuments(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"", "{", "[]", "5", "swagger: '2.0'", "openapi: 4.0.0", "openapi: 3.0.3\npaths: {/a: {get: {responses: 5}}}"} {
+	for _, text := range []string{"", "{", "[]", "5", "swagger: '1.2'", "openapi: 4.0.0", "openapi: 3.0.3\npaths: {/a: {get: {responses: 5}}}"} {
 		if _, err := New([]byte(text), Options{}); err == nil {
 			t.Errorf("%q is a document", text)
 		}
@@ -232,4 +232,52 @@ func sortedKeys(m map[string]any) []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// partsDocument needs other documents, for a member that is optional, for one that is required, and for a parameter.
+const partsDocument = `
+openapi: 3.0.3
+info: {title: Parts, version: "1"}
+paths:
+  /things:
+    post:
+      operationId: addThing
+      requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/Thing'}, examples: {one: {$ref: one.yaml}}}}}
+      responses: {"201": {description: Created.}, "400": {description: Refused.}}
+    patch:
+      operationId: changeThing
+      requestBody: {required: true, content: {application/json: {schema: {type: object, required: [owner], properties: {owner: {$ref: owner.yaml}}}}}}
+      responses: {"200": {description: Changed.}}
+  /things/{id}:
+    parameters: [{$ref: 'common.yaml#/parameters/id'}]
+    get: {operationId: getThing, responses: {"200": {description: A thing.}}}
+components: {schemas: {Thing: {type: object, required: [name], properties: {name: {type: string}, owner: {$ref: owner.yaml}}}}}
+`
+
+// What is not in the document is neither sent as a reference nor guessed.
+func TestRequestsOfParts(t *testing.T) {
+	t.Parallel()
+	c, err := New([]byte(partsDocument), Options{})
+	must.NoError(t, err)
+	requests := c.Requests()
+	if len(requests) == 0 {
+		t.Error("no request of addThing is made")
+	}
+	for _, r := range requests {
+		isWrong := r.Method != "POST" || strings.Contains(string(r.Body), ".yaml") || strings.Contains(string(r.Body), `"owner"`)
+		if isWrong {
+			t.Errorf("%s %s is sent with %s", r.Method, r.Path, r.Body)
+		}
+	}
+	for _, test := range testsOf(c) {
+		if strings.Contains(test.Name, "/things/{id}") {
+			t.Errorf("there is the test %q", test.Name)
+		}
+	}
+	names := strings.Join(untriedOf(c), "\n")
+	for _, operation := range []string{"changeThing", "getThing"} {
+		if !strings.Contains(names, operation+", requests: they need what is not in the document") {
+			t.Errorf("%s is not untried:\n%s", operation, names)
+		}
+	}
 }

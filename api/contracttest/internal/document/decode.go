@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -25,14 +26,18 @@ func (d *Document) read(text []byte) error {
 	if err != nil {
 		return err
 	}
+	t := &translator{root: root, report: d.Unsupport}
 	version, _ := root["openapi"].(string)
-	if !strings.HasPrefix(version, "3.") {
-		return fmt.Errorf("is not OpenAPI 3: its member openapi is %v", root["openapi"])
-	}
-	t := &translator{
-		root:   root,
-		modern: !strings.HasPrefix(version, "3.0"),
-		report: d.Unsupport,
+	switch {
+	case root["swagger"] == "2.0":
+		if err := t.fromSwagger(); err != nil {
+			return err
+		}
+	case strings.HasPrefix(version, "3."):
+		// OpenAPI 3.2 is read as 3.1, which it adds to.
+		t.modern = !strings.HasPrefix(version, "3.0")
+	default:
+		return fmt.Errorf("is neither OpenAPI 3 nor Swagger 2.0: its member openapi is %v", root["openapi"])
 	}
 	t.translate()
 	d.Spec, err = load(t.root)
@@ -174,5 +179,27 @@ func (t *translator) translate() {
 	if jsonvalue.Object(t.root["paths"]) == nil {
 		t.root["paths"] = map[string]any{}
 	}
+	t.pathItems()
 	t.walk("", t.root)
+}
+
+// pathItems puts path items in place of references to them, which loadParts does not follow, and leaves out
+// operations that OpenAPI 3.0 has no place for: those of the method QUERY, or of any other one.
+func (t *translator) pathItems() {
+	paths := jsonvalue.Object(t.root["paths"])
+	for _, template := range slices.Sorted(maps.Keys(paths)) {
+		item := jsonvalue.Object(jsonvalue.Resolve(t.root, paths[template]))
+		if item == nil {
+			continue // it is reported as every reference is
+		}
+		// Two paths may refer to one item, and each is translated.
+		item = jsonvalue.Object(jsonvalue.Normal(item))
+		paths[template] = item
+		for _, name := range []string{"query", "additionalOperations"} {
+			if item[name] != nil {
+				t.report("%s, %s of OpenAPI 3.2", template, name)
+				delete(item, name)
+			}
+		}
+	}
 }

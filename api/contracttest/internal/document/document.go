@@ -1,10 +1,10 @@
-// Package document reads an OpenAPI document, 3.0 or 3.1, and finds in it what describes a request and
-// its response.
+// Package document reads an OpenAPI document, 3.0 to 3.2, or one of Swagger 2.0, and finds in it what
+// describes a request and its response.
 //
 // Documents of real services are seldom valid as a whole. So whatever is not understood is left out,
 // listed in [Document.Unsupported], and the rest is tested. Reading goes this way:
 //
-//  1. decode.go reads YAML as if it were JSON, without losing a digit of a number.
+//  1. decode.go reads JSON, or YAML as if it were JSON, and swagger.go converts Swagger 2.0.
 //  2. translate.go leaves out what is not understood, and writes what OpenAPI 3.1 says as 3.0 says it
 //     (modern.go), so that all other packages know one kind of schema.
 //  3. parts.go reads the operations one by one if kin-openapi cannot read all of them together.
@@ -15,7 +15,7 @@
 //
 // A [Document] has operations, each with its parameters, bodies and responses (operation.go) and with
 // what opens it (security.go). Schemas are those of kin-openapi. writing.go writes the value of a
-// parameter into a request as its style says.
+// parameter into a request as its style says, and unread.go knows what the document lacks.
 package document
 
 import (
@@ -44,7 +44,7 @@ type Document struct {
 	Spec *openapi3.T
 }
 
-// Parse reads a document of OpenAPI 3. What it does not understand it reports and leaves out.
+// Parse reads a document of OpenAPI 3 or Swagger 2.0. What it does not understand it reports and leaves out.
 func Parse(text []byte) (parsed *Document, err error) {
 	defer func() {
 		// Kin-openapi has faults of its own.

@@ -25,6 +25,8 @@ type Operation struct {
 	PathNames  []string
 	Parameters []*openapi3.Parameter // also those of the path
 	Spec       *openapi3.Operation
+	// A request needs a schema, a parameter or a body that is not in the document, or not understood.
+	NeedsUnread bool
 
 	// Matches an escaped path, with a group for each of PathNames.
 	path      *regexp.Regexp
@@ -56,6 +58,7 @@ func newOperation(spec *openapi3.T, method, template string, item *openapi3.Path
 			o.Parameters = append(o.Parameters, parameter.Value)
 		}
 	}
+	o.fillHoles()
 	literals := parameterInPath.Split(template, -1)
 	for i, literal := range literals {
 		literals[i] = regexp.QuoteMeta(literal)

@@ -39,15 +39,21 @@ func (t *translator) walk(at string, node any) {
 	}
 	t.reference(at, object)
 	named := hasNames(at)
+	if !named {
+		t.examples(at, object)
+	}
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		below := at + "/" + jsonvalue.Escape(name)
 		switch {
-		case below == "/components/schemas":
+		case below == "/components/schemas", below == "/definitions": // Swagger 2.0
 			t.schemas(below, object[name])
 		case named:
 			t.walk(below, object[name])
 		case name == "schema":
 			object[name] = t.schema(below, object[name])
+		case name == "itemSchema":
+			t.report("%s of OpenAPI 3.2", below)
+			delete(object, name)
 		case !isOfAuthor(name):
 			t.walk(below, object[name])
 		}
@@ -59,8 +65,8 @@ func isOfAuthor(name string) bool {
 	return strings.HasPrefix(name, "x-") || slices.Contains([]string{"example", "examples", "value"}, name)
 }
 
-// reference takes out a reference that leads nowhere, out of the document, or in a circle. OpenAPI 3.0
-// ignores what is beside a reference.
+// reference takes out a reference that leads nowhere, out of the document, or in a circle. The engine reads
+// one document and opens no file beside it. OpenAPI 3.0 ignores what is beside a reference.
 func (t *translator) reference(at string, object map[string]any) {
 	reference, refers := object["$ref"].(string)
 	if !refers {
@@ -72,6 +78,31 @@ func (t *translator) reference(at string, object map[string]any) {
 	}
 	t.report("%s: the reference %q leads to nothing in the document", at, reference)
 	delete(object, "$ref")
+	object[unread] = reference
+}
+
+// examples leaves out the examples that are elsewhere: sent as they stand, they would be references.
+func (t *translator) examples(at string, object map[string]any) {
+	if refers(object["example"]) {
+		t.report("%s/example: has a reference, which is not read", at)
+		delete(object, "example")
+	}
+	examples := jsonvalue.Object(object["examples"])
+	for _, name := range slices.Sorted(maps.Keys(examples)) {
+		value, has := jsonvalue.Object(jsonvalue.Resolve(t.root, examples[name]))["value"]
+		if !has || refers(value) {
+			t.report("%s/examples/%s: is not in the document", at, jsonvalue.Escape(name))
+			delete(examples, name)
+		}
+	}
+}
+
+// refers reports whether there is a reference in a value.
+func refers(value any) bool {
+	object := jsonvalue.Object(value)
+	inner := slices.Concat(jsonvalue.List(value), slices.Collect(maps.Values(object)))
+	_, is := object["$ref"].(string)
+	return is || slices.ContainsFunc(inner, refers)
 }
 
 // schemas translates schemas by name, or in a list.
@@ -112,6 +143,7 @@ func (t *translator) schema(at string, node any) any {
 		modernToOld(object)
 	}
 	t.keywords(at, object)
+	t.examples(at, object)
 	t.inner(at, object)
 	return object
 }

@@ -216,9 +216,10 @@ func numberOf(name string) uint64 {
 	return hash.Sum64()
 }
 
-// isLeftOut reports whether the options leave an operation out.
+// isLeftOut reports whether no test sends a request of an operation: the options leave it out, or what it
+// needs is not in the document.
 func (p *Planner) isLeftOut(operation *document.Operation) bool {
-	return slices.Contains(p.LeaveOut, operation.ID)
+	return slices.Contains(p.LeaveOut, operation.ID) || operation.NeedsUnread
 }
 
 // first returns the first element that is asked for, or the zero value.

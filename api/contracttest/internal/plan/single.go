@@ -55,7 +55,11 @@ type singleMaker struct {
 
 // make adds the tests, unless no request of the operation can be written at all.
 func (m *singleMaker) make() {
-	if m.isLeftOut(m.operation) {
+	switch {
+	case m.operation.NeedsUnread:
+		m.unsupport("requests: they need what is not in the document, or not understood")
+		return
+	case m.isLeftOut(m.operation):
 		m.unsupport("requests: the options leave it out")
 		return
 	}

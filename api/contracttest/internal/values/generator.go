@@ -41,6 +41,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
@@ -182,7 +183,7 @@ func (g *Generator) Fits(wanted *openapi3.Schema, value any) bool {
 
 // IsAbsent reports whether a property is not part of the values.
 func (g *Generator) IsAbsent(property *openapi3.Schema) bool {
-	return g.Direction.Lacks(g.Flatten(property))
+	return document.IsUnread(property) || g.Direction.Lacks(g.Flatten(property))
 }
 
 // baseKey is what a base depends on, if it has no identity and ends no recursion.

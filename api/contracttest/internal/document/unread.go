@@ -1,0 +1,80 @@
+package document
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
+)
+
+// A reference that leads out of the document leaves a hole. In a response it allows anything. In a request
+// nothing is known that a service must accept, so an optional member is left out, and an operation that
+// needs what is in the hole is untried.
+
+// unread is the member that remembers a reference that was taken out. It must begin with x- to be kept.
+const unread = "x-unread"
+
+// IsUnread reports whether a schema stands for one that is not in the document.
+func IsUnread(described *openapi3.Schema) bool { return described.Extensions[unread] != nil }
+
+// places are where a parameter can be.
+var places = []string{"path", "query", "header", "cookie"}
+
+// fillHoles leaves out of the operation what is optional and not in the document, and notes what else of it
+// is not.
+func (o *Operation) fillHoles() {
+	o.Parameters = slices.DeleteFunc(o.Parameters, func(parameter *openapi3.Parameter) bool {
+		// Of a reference that was taken out nothing is left, not even a place. OpenAPI 3.2 has new places.
+		isUnknown := !slices.Contains(places, parameter.In)
+		isLeftOut := isUnknown || isHole(schema.Of(parameter.Schema))
+		mustBeSent := isUnknown || parameter.Required
+		if isLeftOut && mustBeSent {
+			o.NeedsUnread = true
+		}
+		return isLeftOut
+	})
+	if !o.bodyIsHole() {
+		return
+	}
+	// A body of GET has no meaning: tools write one where a framework injects an argument.
+	hasMeaning := slices.Contains([]string{http.MethodPost, http.MethodPut, http.MethodPatch}, o.Method)
+	if hasMeaning || o.NeedsBody() {
+		o.NeedsUnread = true
+	} else {
+		o.Spec.RequestBody = nil
+	}
+}
+
+// bodyIsHole reports whether a body needs what is not in the document.
+func (o *Operation) bodyIsHole() bool {
+	described := o.BodySchema()
+	if described != nil {
+		return isHole(described)
+	}
+	return o.HasBody() && o.Spec.RequestBody.Value.Extensions[unread] != nil
+}
+
+// isHole reports whether a value of a schema needs a value of one that is not in the document.
+func isHole(wanted *openapi3.Schema) bool {
+	return needsUnread(wanted, map[*openapi3.Schema]bool{})
+}
+
+// needsUnread is isHole for schemas that were not seen yet.
+func needsUnread(wanted *openapi3.Schema, seen map[*openapi3.Schema]bool) bool {
+	if seen[wanted] {
+		return false
+	}
+	seen[wanted] = true
+	parts := slices.Concat(wanted.AllOf, wanted.AnyOf, wanted.OneOf)
+	parts = append(parts, wanted.Not, wanted.Items, wanted.AdditionalProperties.Schema)
+	for name, property := range wanted.Properties {
+		canBeLeftOut := IsUnread(schema.Of(property)) && !slices.Contains(wanted.Required, name)
+		if !canBeLeftOut {
+			parts = append(parts, property)
+		}
+	}
+	needs := func(part *openapi3.SchemaRef) bool { return part != nil && needsUnread(schema.Of(part), seen) }
+	return IsUnread(wanted) || slices.ContainsFunc(parts, needs)
+}
