@@ -197,6 +197,48 @@ func TestErrorsWhileWaiting(t *testing.T) {
 	}
 }
 
+// meanwhile is a feed on which something happens at the end of the next read of a client.
+type meanwhile struct {
+	*faulty
+	happens func()
+}
+
+func (m *meanwhile) Changes(ctx context.Context, after *plant.Position, limit int) ([]plant.Change, plant.Position, error) {
+	changes, next, err := m.faulty.Changes(ctx, after, limit)
+	if limit != pageLimit && m.happens != nil {
+		happens := m.happens
+		m.happens = nil
+		happens()
+	}
+	return changes, next, err
+}
+
+// A client that is ahead of the poller reads the store itself. A change that the poller finds meanwhile ends its wait.
+func TestChangeDuringTheReadOfAClient(t *testing.T) {
+	s := &meanwhile{faulty: &faulty{Store: openStore(t, sqlite.Memory), poller: true}}
+	f := newFeed(t, s)
+	start := wantNext(t, f, nil, 0).Next
+	goNext(t, f, t.Context(), &start) // so that the poller runs
+	s.err.Store(&plant.ErrUnavailable)
+	failed := s.calls.Load() + 2
+	wait.Until(t, "the poller stays where it is", func() bool { return s.calls.Load() > failed })
+	create(t, s, 1)
+	ahead := wantNext(t, f, &start, 0, 1).Next
+	s.happens = func() {
+		s.err.Store(nil)
+		create(t, s, 2)
+		wait.Until(t, "the poller finds the change", func() bool {
+			page := f.recent(&ahead, 1)
+			return page != nil && len(page.Changes) > 0
+		})
+	}
+	began := time.Now()
+	wantNext(t, f, &ahead, wait.Limit, 2)
+	if time.Since(began) > wait.Limit/2 {
+		t.Error("the wait did not end with the change")
+	}
+}
+
 // The poller ends some time after the last client, and starts again.
 func TestPollerEnds(t *testing.T) {
 	s := openStore(t, sqlite.Memory)
