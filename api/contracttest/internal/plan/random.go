@@ -40,20 +40,30 @@ func (p *Planner) randomTests() (all []Test) {
 	return all
 }
 
-// drawnTest is the test of a request with a random body, which may have one fault. Half of the bodies have
-// a fault, if their schema is simple enough to say what a fault is.
+// drawnTest is the test of a request with a random body. Half of the bodies have a fault, if one can be made.
 func (p *Planner) drawnTest(operation *document.Operation, described *openapi3.Schema, drawn *values.Draws) scenario.Test {
 	generator := p.values.ForTest(numberOf(operation.ID))
 	c := p.plainest(operation, "random bodies", "random bodies", generator)
 	value := generator.Draw(drawn, described)
-	object := jsonvalue.Object(value)
-	canBeSpoilt := object != nil && !schema.IsComposed(described) && len(described.Properties) > 0
-	if canBeSpoilt && drawn.Coin() {
-		if pointer, keyword := generator.Spoil(drawn, described, object); keyword != "" {
-			c.refused(scenario.InvalidBody, "body", pointer)
-			c.promise = fmt.Sprintf("%s, body %s %s, refused", operation.ID, values.Place(pointer), keyword)
-		}
-	}
 	c.body = jsonvalue.Encode(value)
+	if drawn.Coin() {
+		c.spoil(generator, drawn, jsonvalue.Object(value))
+	}
 	return c.test(p).Test
+}
+
+// spoil gives the body of a test a fault, if its schema is simple enough to say what a fault is.
+func (c *single) spoil(generator *values.Generator, drawn *values.Draws, object map[string]any) {
+	described := c.operation.BodySchema()
+	isSimple := !schema.IsComposed(described) && len(described.Properties) > 0
+	if object == nil || !isSimple {
+		return
+	}
+	spoilt, pointer, keyword := generator.Spoil(drawn, described, object)
+	if keyword == "" {
+		return
+	}
+	c.body = jsonvalue.Encode(spoilt)
+	c.refused(scenario.InvalidBody, "body", pointer)
+	c.promise = fmt.Sprintf("%s, body %s %s, refused", c.operation.ID, values.Place(pointer), keyword)
 }
