@@ -25,17 +25,24 @@ import (
 // have left them. A failure is one of a single call, or lasts until the client has compared what
 // /readyz and /writez say with the responses.
 //
-// One client makes all requests, so it knows what must be stored: what was acknowledged and, of a
-// write that failed, all or nothing.
+// Four disks share the operations, which mostly wait. If PLANTSTORE_TEST_BAD_DISK_OPERATIONS is 200, each of
+// them does all 50. One client makes all requests to a disk, so it knows what must be stored: what was
+// acknowledged and, of a write that failed, all or nothing.
 func TestBadDisk(t *testing.T) {
 	imagesOfProgram(t)
 	bin := buildProgram(t)
-	for shard := range must.Number(t, "PLANTSTORE_TEST_BAD_DISKS", 1) {
-		t.Run(fmt.Sprint("disk ", shard), func(t *testing.T) {
+	isShared := must.Number(t, "PLANTSTORE_TEST_BAD_DISK_OPERATIONS", len(script)) == len(script)
+	for number := range disks {
+		t.Run(fmt.Sprint("disk ", number), func(t *testing.T) {
 			t.Parallel()
-			c := newClientOfBadDisk(t, bin, shard)
-			for _, operation := range script {
-				c.everyFailure(operation)
+			c := newClientOfBadDisk(t, bin)
+			for i, operation := range script {
+				switch {
+				case isCommand(operation):
+					c.everyFailure(operation, failuresOfCommands(number, isShared))
+				case i%disks == number || !isShared:
+					c.everyFailure(operation, failures)
+				}
 			}
 			c.restart(syscall.SIGTERM)
 			c.compareAll()
@@ -45,8 +52,9 @@ func TestBadDisk(t *testing.T) {
 	}
 }
 
-// script has 50 operations. It is done on each of PLANTSTORE_TEST_BAD_DISKS disks, which have a service and a
-// client of their own.
+// disks is the number of disks. Each has a service and a client of its own.
+const disks = 4
+
 var script = slices.Concat(
 	slices.Repeat([]string{"create", "put", "list", "patch", "batch", "delete", "changes", "put", "create", "get", "patch"}, 4),
 	[]string{"token", "checkpoint", "backup", "token", "checkpoint", "restart"},
@@ -78,7 +86,6 @@ type clientOfBadDisk struct {
 	service *program.Server
 	web     *http.Client
 
-	shard   int
 	lastID  int64
 	plants  map[int64]string // what is stored
 	tokens  []string
@@ -91,10 +98,10 @@ type clientOfBadDisk struct {
 	failures int
 }
 
-func newClientOfBadDisk(t *testing.T, bin string, shard int) *clientOfBadDisk {
+func newClientOfBadDisk(t *testing.T, bin string) *clientOfBadDisk {
 	c := &clientOfBadDisk{
 		recorded: newRecorded(t, bin), web: &http.Client{Timeout: wait.Limit},
-		plants: map[int64]string{}, failed: map[string]int{}, shard: shard,
+		plants: map[int64]string{}, failed: map[string]int{},
 	}
 	must.NoError(t, c.startService())
 	for range 20 {
@@ -103,13 +110,22 @@ func newClientOfBadDisk(t *testing.T, bin string, shard int) *clientOfBadDisk {
 	return c
 }
 
+// failuresOfCommands returns the failures of commands on a disk. A command takes a hundred times as long as a
+// request, so the disks together try each failure once, or every fourth one if they share the operations.
+func failuresOfCommands(number int, isShared bool) (some []failure) {
+	first, step := number, disks
+	if isShared {
+		first, step = disks*number, disks*disks
+	}
+	for i := first; i < len(failures); i += step {
+		some = append(some, failures[i])
+	}
+	return some
+}
+
 // everyFailure does an operation until each of its calls has failed in each way.
-func (c *clientOfBadDisk) everyFailure(operation string) {
-	for i, f := range failures {
-		const disks = 4
-		if isCommand(operation) && i%disks != c.shard {
-			continue // another disk does it, if there are four: it takes a hundred times as long as a request
-		}
+func (c *clientOfBadDisk) everyFailure(operation string, failures []failure) {
+	for _, f := range failures {
 		for k := 1; c.failureAt(operation, f, k); k++ {
 		}
 	}
