@@ -56,7 +56,7 @@ release: ## build archives, packages and images in .build/release: make release 
 # --- checks
 
 # The longest ones come first, so that two at a time (.ci/run) end together.
-checks = vet test-race fuzz reproducible test-postgres staticcheck generate-check tidy-check format-check lint-api \
+checks = vet test-race reproducible test-postgres differences staticcheck generate-check tidy-check format-check lint-api \
 	lint-workflows client-check page-check compat compat-proof crash power schedules stop move test-failover schemathesis \
 	browser memory kubernetes package-check test-oidc test-webhook paging allocations specfirst
 check: $(checks) ## run every check that a change must pass
