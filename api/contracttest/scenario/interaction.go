@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -58,15 +59,35 @@ func (x Interaction) HasRequestHeader(names ...string) bool {
 	})
 }
 
+// WrongCredential is what no service accepts.
+const WrongCredential = "not-a-credential"
+
 // Hidden returns the interaction without the values of some headers of the request, which may be secret.
+// A wrong credential is none, and shows why a service should have refused the request.
 func (x Interaction) Hidden(secret http.Header) Interaction {
 	x.RequestHeader = x.RequestHeader.Clone()
 	for name := range secret {
-		if x.RequestHeader[name] != nil {
+		sent := strings.Join(x.RequestHeader[name], "; ")
+		isShown := isWrong(sent) && !shares(sent, secret.Values(name))
+		if sent != "" && !isShown {
 			x.RequestHeader[name] = []string{shellVariable(name)}
 		}
 	}
 	return x
+}
+
+// isWrong reports whether a header has the wrong credential, also in the form of Basic.
+func isWrong(value string) bool {
+	_, basic, _ := strings.Cut(value, " ")
+	decoded, _ := base64.StdEncoding.DecodeString(basic) // nothing, of another form
+	return strings.Contains(value+string(decoded), WrongCredential)
+}
+
+// shares reports whether a header has a part of a secret one beside a wrong part, as one cookie of several.
+func shares(value string, secret []string) bool {
+	return slices.ContainsFunc(strings.Split(value, "; "), func(part string) bool {
+		return strings.Contains(strings.Join(secret, "; "), part)
+	})
 }
 
 // shellVariable is what a failure shows in place of the value of a header.

@@ -159,6 +159,9 @@ type Access struct {
 	All bool
 }
 
+// IsOfCredentials reports whether a test chooses credentials, because it is about them.
+func (a Access) IsOfCredentials() bool { return a.Chosen || a.WithoutScope != "" }
+
 // Walk is a list that is read page by page.
 type Walk struct {
 	Operation string

@@ -24,6 +24,10 @@ func (o *Operation) IsOpen() bool {
 	return len(requirements) == 0 || slices.ContainsFunc(requirements, isEmpty)
 }
 
+// SaysNoSecurity reports whether the document says nothing of what opens the operation. It is open then, but
+// documents of services that need a login often say nothing, too.
+func (o *Operation) SaysNoSecurity() bool { return o.Spec.Security == nil && o.spec.Security == nil }
+
 // Schemes are the security schemes of the document, by name.
 func (d *Document) Schemes() openapi3.SecuritySchemes {
 	if d.Spec.Components == nil {

@@ -316,7 +316,7 @@ func (p *Planner) Requests() iter.Seq[scenario.Request] {
 }
 
 // isOfAccess reports whether a test is about credentials, so that its request alone shows nothing.
-func (c *single) isOfAccess() bool { return c.access.Chosen || c.access.WithoutScope != "" }
+func (c *single) isOfAccess() bool { return c.access.IsOfCredentials() }
 
 // identityFor is the identity of what a request is about: that of the test, or one that is drawn.
 func (p *Planner) identityFor(c *single) any {

@@ -14,14 +14,14 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
-// A request has the credentials that its operation asks for and no others: with one token on all requests,
-// a service that lets everyone in would look like one that checks.
-
-// badCredential is what no service accepts.
-const badCredential = "not-a-credential"
+// A test of credentials sends those that it is about and no others: with one token on all requests, a service
+// that lets everyone in would look like one that checks.
 
 // noCredentials is why what needs credentials cannot be tried.
 const noCredentials scenario.Untried = "no credentials were given for it, as a header of the options or of the command"
+
+// unsaidSecurity is why no test shows that an operation is open.
+const unsaidSecurity scenario.Untried = "the document does not say which operations need the credentials that were given"
 
 // credentialsFor returns the credentials of a request, or an error if there are none.
 func (s *session) credentialsFor(operation *document.Operation, access scenario.Access) (scenario.Credentials, error) {
@@ -32,6 +32,8 @@ func (s *session) credentialsFor(operation *document.Operation, access scenario.
 		found = s.target.Credentials
 	case access.WithoutScope != "":
 		found, ok = s.target.Without[access.WithoutScope]
+	case access.Chosen && operation.SaysNoSecurity() && s.givesCredentials():
+		return nil, unsaidSecurity
 	case access.Chosen:
 		found, ok = s.chosen(access.Only, access.Wrong)
 	default:
@@ -78,9 +80,9 @@ func (s *session) chosen(schemes []string, wrong string) (scenario.Credentials, 
 // wrongCredential is one that no service accepts, in the form that the scheme has.
 func wrongCredential(scheme *openapi3.SecurityScheme) string {
 	if strings.EqualFold(scheme.Scheme, "basic") {
-		return badCredential + ":" + badCredential
+		return scenario.WrongCredential + ":" + scenario.WrongCredential
 	}
-	return badCredential
+	return scenario.WrongCredential
 }
 
 // credential is what a request sends for a security scheme: what the target has, or the header
@@ -117,6 +119,11 @@ func CredentialIn(header http.Header, scheme *openapi3.SecurityScheme) string {
 	return string(decoded)
 }
 
+// givesCredentials reports whether the header of the options has the credential of a scheme.
+func (r *Runner) givesCredentials() bool {
+	return slices.ContainsFunc(slices.Collect(maps.Keys(r.Header)), r.Plan.Document.IsCredential)
+}
+
 // lacksCredentials reports whether the document has security schemes, and the target credentials for none.
 func (s *session) lacksCredentials() bool {
 	schemes := s.Plan.Document.Schemes()
@@ -146,13 +153,34 @@ func Apply(request *http.Request, scheme *openapi3.SecurityScheme, credential st
 	}
 }
 
-// AddHeader adds what every request sends: the header of the options, without credentials for an
-// operation of the document. A service may ask for them before it says that there is none.
-func (r *Runner) AddHeader(header http.Header, operation *document.Operation) {
+// AddHeader adds the header of the options. A document often lists a scheme and not which operations it opens,
+// so every request has all of it, unless the test is about credentials, and chooses them. What the request
+// has already stays.
+func (r *Runner) AddHeader(header http.Header, access scenario.Access) {
 	for name, values := range r.Header {
-		isCredential := operation != nil && r.Plan.Document.IsCredential(name)
-		if !isCredential && header[name] == nil {
-			header[name] = values
+		isWithheld := access.IsOfCredentials() && r.Plan.Document.IsCredential(name)
+		if !isWithheld {
+			addHeader(header, name, values)
+		}
+	}
+}
+
+// addHeader adds a header that a request does not have, or the cookies that it does not have.
+func addHeader(header http.Header, name string, values []string) {
+	if name == "Cookie" {
+		addCookies(header, values)
+	} else if header[name] == nil {
+		header[name] = values
+	}
+}
+
+// addCookies adds cookies that a header does not have: an operation may have some as parameters.
+func addCookies(header http.Header, lines []string) {
+	request := http.Request{Header: header}
+	given := http.Request{Header: http.Header{"Cookie": lines}}
+	for _, cookie := range given.Cookies() {
+		if _, err := request.Cookie(cookie.Name); err != nil {
+			request.AddCookie(cookie)
 		}
 	}
 }

@@ -50,7 +50,7 @@ func (s *session) send(request scenario.Request) error {
 	within := s.patience(operation, silent)
 	ctx, cancel := context.WithTimeoutCause(s.ctx, within, fmt.Errorf("no complete response in %v", within))
 	defer cancel()
-	sent, err := s.newRequest(ctx, request, operation, credentials)
+	sent, err := s.newRequest(ctx, request, credentials)
 	if err != nil {
 		return scenario.Brokenf("%v", err)
 	}
@@ -101,7 +101,7 @@ func (s *session) patience(operation *document.Operation, silent string) time.Du
 }
 
 // newRequest makes a request with the header of the options and credentials.
-func (s *session) newRequest(ctx context.Context, request scenario.Request, operation *document.Operation, credentials scenario.Credentials) (*http.Request, error) {
+func (s *session) newRequest(ctx context.Context, request scenario.Request, credentials scenario.Credentials) (*http.Request, error) {
 	address := s.target.URL + request.Path
 	if query := strings.Join(request.Query, "&"); query != "" {
 		address += "?" + query
@@ -111,10 +111,10 @@ func (s *session) newRequest(ctx context.Context, request scenario.Request, oper
 		return nil, err
 	}
 	sent.Header = request.Header.Clone()
-	s.AddHeader(sent.Header, operation)
 	for name, credential := range credentials {
 		Apply(sent, s.Plan.Document.Scheme(name), credential)
 	}
+	s.AddHeader(sent.Header, request.Access)
 	return sent, nil
 }
 
