@@ -191,6 +191,45 @@ func TestUnsaidSecurity(t *testing.T) {
 	}
 }
 
+// Without credentials, a service whose security is switched off is tested, and that is told in one line for each
+// way to ignore it. One that asks for them is asked once for each operation, and its promises are untried.
+func TestNoCredentials(t *testing.T) {
+	t.Parallel()
+	for isOff, want := range map[bool][]string{true: {"bad credentials", "no credentials"}, false: nil} {
+		c, err := New([]byte(strings.Replace(securedDocument, `        "400"`, "        \"401\": {description: Not allowed.}\n        \"400\"", 1)), Options{})
+		must.NoError(t, err)
+		asked := 0
+		report, err := c.Run(t.Context(), Target{URL: "http://things.example/v1", Transport: inProcess{http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if isOff {
+				thingsHandler(asNumber).ServeHTTP(w, r)
+				return
+			}
+			if r.Header.Get("Authorization") == "" && strings.HasPrefix(r.URL.Path, "/v1/things/") && r.Method == "GET" {
+				asked++
+			}
+			w.WriteHeader(http.StatusUnauthorized)
+		})}})
+		must.NoError(t, err)
+		var causes []string
+		for _, cause := range report.Causes {
+			causes = append(causes, cause.Cause)
+		}
+		slices.Sort(causes)
+		if !slices.Equal(causes, want) {
+			t.Errorf("security off %t: the causes are %q", isOff, causes)
+		}
+		untried := 0
+		for _, promise := range report.Promises {
+			if strings.Contains(promise.Why, "no credentials were given") {
+				untried++
+			}
+		}
+		if isOff != (untried == 1) || asked > 3 {
+			t.Errorf("security off %t: %d promises are untried, %d requests were sent without credentials", isOff, untried, asked)
+		}
+	}
+}
+
 // A failure hides what was given, and shows a wrong credential as it was sent: it is why the service should have
 // refused the request.
 func TestHidden(t *testing.T) {

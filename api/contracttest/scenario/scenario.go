@@ -162,6 +162,9 @@ type Access struct {
 // IsOfCredentials reports whether a test chooses credentials, because it is about them.
 func (a Access) IsOfCredentials() bool { return a.Chosen || a.WithoutScope != "" }
 
+// IsUsual reports whether a request has some credentials that open the operation, if there are any.
+func (a Access) IsUsual() bool { return !a.IsOfCredentials() && !a.All }
+
 // Walk is a list that is read page by page.
 type Walk struct {
 	Operation string

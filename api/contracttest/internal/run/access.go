@@ -37,12 +37,27 @@ func (s *session) credentialsFor(operation *document.Operation, access scenario.
 	case access.Chosen:
 		found, ok = s.chosen(access.Only, access.Wrong)
 	default:
+		// Of a service whose security is switched off, all can be tried without them.
+		_, isClosed := s.closed.Load(operation)
 		found, ok = s.good(operation)
+		ok = ok || !isClosed
 	}
 	if !ok {
 		return nil, noCredentials
 	}
 	return found, nil
+}
+
+// asksInVain reports whether a service asks for credentials that were not given. Later tests of the operation do
+// not ask it again.
+func (s *session) asksInVain(operation *document.Operation, access scenario.Access, status int) bool {
+	_, areGiven := s.good(operation)
+	isBare := access.IsUsual() && !areGiven
+	isInVain := isBare && slices.Contains([]int{http.StatusUnauthorized, http.StatusForbidden}, status)
+	if isInVain {
+		s.closed.Store(operation, true)
+	}
+	return isInVain
 }
 
 // good returns the credentials for the first set of schemes that there are some for. The sets are tried in

@@ -57,6 +57,7 @@ type Runner struct {
 
 	mu     sync.Mutex
 	silent map[string]bool // causes of requests that got no response
+	closed sync.Map        // operations that have asked for credentials when none were given
 }
 
 // judge is that of the plan: tests and responses are judged by the same document.

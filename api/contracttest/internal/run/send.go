@@ -67,7 +67,7 @@ func (s *session) send(request scenario.Request) error {
 	x.Status = response.StatusCode
 	x.Header = response.Header
 	x.Body = received
-	if err := s.cannotTry(x); err != nil {
+	if err := s.cannotTry(x, request.Access); err != nil {
 		return err
 	}
 	s.last = x
@@ -179,11 +179,11 @@ func receiveEvent(body io.Reader) (received []byte, err error) {
 // cannotTry returns why a response shows nothing: there are no credentials for what may ask for them before
 // it says that there is no such path, or the operation is not written. An operation that is not written yet
 // is told once, and not for each of its promises.
-func (s *session) cannotTry(x scenario.Interaction) error {
+func (s *session) cannotTry(x scenario.Interaction, access scenario.Access) error {
 	serving := s.Plan.Document.Serving(x.Method, x.Path)
 	asks := serving == nil && x.Status == http.StatusUnauthorized
 	switch {
-	case asks && s.lacksCredentials():
+	case asks && s.lacksCredentials(), s.asksInVain(serving, access, x.Status):
 		return noCredentials
 	case serving != nil && x.Status == s.NotWritten:
 		return NotWritten(serving.ID, x.Status)
