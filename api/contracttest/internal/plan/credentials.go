@@ -66,6 +66,7 @@ func (m *singleMaker) wrongCredentials(of string, schemes []string) {
 func (m *singleMaker) addAccess(name string, refused scenario.Kind, access scenario.Access) {
 	c := m.add("credentials "+name, "security, "+name)
 	c.access = access
+	c.isPlain = refused == "" && !slices.ContainsFunc(m.tests.singles, func(other *single) bool { return other.isPlain })
 	if refused != "" {
 		c.refused(refused, "", "")
 	}

@@ -63,6 +63,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"iter"
+	"net/http"
 	"slices"
 	"sync"
 
@@ -160,6 +161,11 @@ func (p *Planner) Tests(ctx context.Context) iter.Seq[Test] {
 // service that has crashed on an odd request is not of use to the tests that come after it.
 func (p *Planner) all() iter.Seq[Test] {
 	return func(yield func(Test) bool) {
+		for test := range p.PlainTests() {
+			if !yield(test) {
+				return
+			}
+		}
 		for _, when := range []order{creating, usual} {
 			if !p.singles(when, yield) {
 				return
@@ -173,6 +179,23 @@ func (p *Planner) all() iter.Seq[Test] {
 			}
 		}
 		p.singles(odd, yield)
+	}
+}
+
+// PlainTests makes the test of the plainest valid request of each operation. What creates something comes
+// first, so that there is something to read.
+func (p *Planner) PlainTests() iter.Seq[Test] {
+	return func(yield func(Test) bool) {
+		for _, creates := range []bool{true, false} {
+			for _, operation := range p.Document.Operations {
+				if isPost := operation.Method == http.MethodPost; isPost != creates {
+					continue
+				}
+				if c := p.plainTest(operation); c != nil && !yield(c.test(p)) {
+					return
+				}
+			}
+		}
 	}
 }
 
@@ -195,7 +218,8 @@ func (p *Planner) singles(when order, yield func(Test) bool) bool {
 			continue
 		}
 		for _, single := range p.testsOf(operation).singles {
-			if single.order() == when && !yield(single.test(p)) {
+			isNow := single.order() == when && !single.isPlain
+			if isNow && !yield(single.test(p)) {
 				return false
 			}
 		}

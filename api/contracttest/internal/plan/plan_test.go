@@ -83,6 +83,27 @@ func checked(steps []scenario.Step, got scenario.Interaction) string {
 	return "kept"
 }
 
+// The plainest request of each operation comes first, that of a create before all others, and none comes twice.
+func TestPlainFirst(t *testing.T) {
+	t.Parallel()
+	var names []string
+	for test := range planOf(t, Settings{}).Tests(t.Context()) {
+		names = append(names, test.Name)
+	}
+	want := []string{"createPot", "listPots", "deletePot", "getPot", "putPot"}
+	for i := range want {
+		want[i] += ", credentials open"
+	}
+	if got := names[:len(want)]; !slices.Equal(got, want) {
+		t.Errorf("the first tests are %q, want %q", got, want)
+	}
+	for _, name := range want {
+		if slices.Contains(names[len(want):], name) {
+			t.Errorf("%s comes twice", name)
+		}
+	}
+}
+
 // A document has tests of each family, in an order in which lists are filled before they are read.
 func TestFamilies(t *testing.T) {
 	t.Parallel()

@@ -33,16 +33,32 @@ func (p *Planner) testsOf(operation *document.Operation) *operationTests {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.made[operation] == nil {
-		maker := singleMaker{
-			Planner:   p,
-			operation: operation,
-			values:    p.values.ForTest(numberOf(operation.ID)),
-			tests:     &operationTests{},
-		}
+		maker := p.maker(operation)
 		maker.make()
 		p.made[operation] = maker.tests
 	}
 	return p.made[operation]
+}
+
+// plainTest returns the test of the plainest valid request of an operation, or nil if none can be written. It is
+// made without the other tests, so that a run can begin before they are.
+func (p *Planner) plainTest(operation *document.Operation) *single {
+	maker := p.maker(operation)
+	if maker.unwritable() != "" {
+		return nil
+	}
+	maker.credentials()
+	return first(maker.tests.singles, func(c *single) bool { return c.isPlain })
+}
+
+// maker returns what makes the tests of one request of an operation.
+func (p *Planner) maker(operation *document.Operation) *singleMaker {
+	return &singleMaker{
+		Planner:   p,
+		operation: operation,
+		values:    p.values.ForTest(numberOf(operation.ID)),
+		tests:     &operationTests{},
+	}
 }
 
 // singleMaker makes the tests of one request of an operation.
@@ -55,27 +71,18 @@ type singleMaker struct {
 
 // make adds the tests, unless no request of the operation can be written at all.
 func (m *singleMaker) make() {
-	switch {
-	case m.operation.NeedsUnread:
-		m.unsupport("requests: they need what is not in the document, or not understood")
-		return
-	case m.isLeftOut(m.operation):
-		m.unsupport("requests: the options leave it out")
+	if m.isLeftOut(m.operation) || m.operation.NeedsUnread {
+		m.unsupport("requests: %s", m.unwritable())
 		return
 	}
 	m.credentials()
 	m.parameters()
-	described := m.operation.BodySchema()
-	if described != nil {
+	if m.operation.BodySchema() != nil {
 		m.bodies()
 	}
 	m.otherMediaTypes()
-	switch name := m.unwritable(); {
-	case name != "":
-		m.unsupport("requests: no value for its required parameter %s", name)
-		m.tests.singles = nil
-	case described == nil && m.operation.NeedsBody():
-		m.unsupport("requests: its body is required and has no JSON media type")
+	if why := m.unwritable(); why != "" {
+		m.unsupport("requests: %s", why)
 		m.tests.singles = nil
 	}
 	if m.values.TakeExhausted() {
@@ -103,11 +110,20 @@ func (m *singleMaker) otherMediaTypes() {
 	}
 }
 
-// unwritable returns the required parameter that no value is known for.
+// unwritable returns why no request of the operation can be written, or nothing.
 func (m *singleMaker) unwritable() string {
+	if m.operation.NeedsUnread {
+		return "they need what is not in the document, or not understood"
+	}
+	if m.isLeftOut(m.operation) {
+		return "the options leave it out"
+	}
+	if m.operation.BodySchema() == nil && m.operation.NeedsBody() {
+		return "its body is required and has no JSON media type"
+	}
 	for _, parameter := range m.operation.Parameters {
 		if _, ok := m.values.BaseParameter(parameter); !ok && parameter.Required {
-			return parameter.Name
+			return "no value for its required parameter " + parameter.Name
 		}
 	}
 	return ""
@@ -136,6 +152,8 @@ type single struct {
 
 	why *scenario.Violation // nil: the service must not refuse it
 	odd bool                // it may refuse it or not, but must not fail
+	// It is the plainest valid request of the operation, and nothing else.
+	isPlain bool
 }
 
 // plainest returns the plainest valid request of an operation.
