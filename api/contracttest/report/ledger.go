@@ -25,6 +25,8 @@ type Ledger struct {
 	// By promise, why the service could not be tested for it.
 	skipped map[string]string
 	causes  map[string]*Cause // by id
+	// By operation, the statuses of responses.
+	statuses map[string][]int
 
 	promisedOnce sync.Once
 	promised     []string
@@ -46,6 +48,23 @@ func (l *Ledger) Clear() {
 	l.failed = map[string]scenario.Failure{}
 	l.skipped = map[string]string{}
 	l.causes = map[string]*Cause{}
+	l.statuses = map[string][]int{}
+}
+
+// NoteStatus records the status of a response to an operation.
+func (l *Ledger) NoteStatus(operation string, status int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !slices.Contains(l.statuses[operation], status) {
+		l.statuses[operation] = append(l.statuses[operation], status)
+	}
+}
+
+// Statuses returns the statuses that responses to an operation had.
+func (l *Ledger) Statuses(operation string) []int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.statuses[operation])
 }
 
 // Note records that a test has observed promises.

@@ -34,6 +34,7 @@ type Report struct {
 	Inferred []string
 	Count    // of Promises
 	Promises []Promise
+	Reached  Reached
 	// Of what failed: crashes first, then what fails most often.
 	Causes []Cause
 	// What the options know and was not found: id and reason.
@@ -96,6 +97,29 @@ func (c *Count) add(state State) {
 	}
 }
 
+// Reached is how many operations of a document tests have reached: had a success, or a failure of the service.
+type Reached struct{ Operations, Successes, Crashes int }
+
+// String is a line.
+func (r Reached) String() string {
+	return fmt.Sprintf("2xx: %d of %d operations, 5xx: %d operations", r.Successes, r.Operations, r.Crashes)
+}
+
+// reached counts the operations by the statuses of their responses.
+func reached(operations []Operation, ledger *Ledger) Reached {
+	count := Reached{Operations: len(operations)}
+	for _, operation := range operations {
+		statuses := ledger.Statuses(operation.ID)
+		if slices.ContainsFunc(statuses, func(status int) bool { return status/100 == 2 }) {
+			count.Successes++
+		}
+		if slices.ContainsFunc(statuses, func(status int) bool { return status/100 == 5 }) {
+			count.Crashes++
+		}
+	}
+	return count
+}
+
 // Document is what a report says of the document.
 type Document struct {
 	Title, Version string
@@ -124,7 +148,7 @@ type kind struct {
 func New(of Document, ledger *Ledger) Report {
 	r := Report{
 		Title: of.Title, Version: of.Version, Seed: of.Seed, Inferred: of.Inferred,
-		Promises: ledger.Promises(), Causes: ledger.Causes(),
+		Promises: ledger.Promises(), Causes: ledger.Causes(), Reached: reached(of.Operations, ledger),
 	}
 	r.Lost = r.lost(ledger.Known)
 	byName := map[string]*group{}

@@ -139,6 +139,24 @@ func TestGroups(t *testing.T) {
 	}
 }
 
+// An operation counts once, however often it has succeeded or failed.
+func TestReached(t *testing.T) {
+	t.Parallel()
+	l := ledgerOf()
+	for _, status := range []int{201, 200, 500, 503, 201} {
+		l.NoteStatus("createPot", status)
+	}
+	l.NoteStatus("getPot", 404)
+	l.NoteStatus("listPots", 204)
+	l.NoteStatus("listPots", 404)
+	r := New(Document{Operations: []Operation{{ID: "createPot"}, {ID: "getPot"}, {ID: "listPots"}, {ID: "deletePot"}}}, l)
+	var text bytes.Buffer
+	r.Summary(&text)
+	if want := "\n2xx: 2 of 4 operations, 5xx: 1 operations\n"; !strings.HasSuffix(text.String(), want) {
+		t.Errorf("the summary is %s, want %s at its end", &text, want)
+	}
+}
+
 var errFull = errors.New("the disk is full")
 
 type full struct{}

@@ -66,7 +66,7 @@ func (r Report) writeOperations(w io.Writer) {
 	for _, g := range r.groups {
 		fmt.Fprintf(w, "%-*s %s\n", width, g.Name, g.Count)
 	}
-	fmt.Fprintf(w, "%-*s %s of %d promises\n", width, document, r.Count, r.All())
+	fmt.Fprintf(w, "%-*s %s of %d promises\n%s\n", width, document, r.Count, r.All(), r.Reached)
 }
 
 // Text writes the report for people: first the summary, then every promise with the test that
