@@ -40,7 +40,8 @@ refuse. Do not run them on a service with data that you need.
 Exit status:
   0  every promise of the document is kept, or what is not is known (--baseline)
   1  a promise is broken
-  2  wrong usage, a file cannot be read or written, or no service responds at URL
+  2  wrong usage, a file cannot be read or written, or nothing at URL responds as the
+     document says
   3  no promise is broken, but some are untried
   4  the document cannot be read, or lacks an operation of the options`
 
@@ -143,7 +144,11 @@ func run(ctx context.Context, cmd *cli.Command) error {
 		return err
 	}
 	resp.Body.Close()
-	report, stopped := contract.Run(ctx, contracttest.Target{URL: url})
+	target := contracttest.Target{URL: url}
+	if err := contract.CheckBase(ctx, target); err != nil {
+		return err
+	}
+	report, stopped := contract.Run(ctx, target)
 	report.Summary(cmd.Root().Writer)
 	fmt.Fprintf(cmd.Root().Writer, "draw the same values again: --seed %d\n", report.Seed)
 	if err := writeReports(cmd, report); err != nil {

@@ -161,7 +161,7 @@ func (p *Planner) Tests(ctx context.Context) iter.Seq[Test] {
 // service that has crashed on an odd request is not of use to the tests that come after it.
 func (p *Planner) all() iter.Seq[Test] {
 	return func(yield func(Test) bool) {
-		for test := range p.PlainTests() {
+		for _, test := range p.PlainTests() {
 			if !yield(test) {
 				return
 			}
@@ -184,14 +184,14 @@ func (p *Planner) all() iter.Seq[Test] {
 
 // PlainTests makes the test of the plainest valid request of each operation. What creates something comes
 // first, so that there is something to read.
-func (p *Planner) PlainTests() iter.Seq[Test] {
-	return func(yield func(Test) bool) {
+func (p *Planner) PlainTests() iter.Seq2[*document.Operation, Test] {
+	return func(yield func(*document.Operation, Test) bool) {
 		for _, creates := range []bool{true, false} {
 			for _, operation := range p.Document.Operations {
 				if isPost := operation.Method == http.MethodPost; isPost != creates {
 					continue
 				}
-				if c := p.plainTest(operation); c != nil && !yield(c.test(p)) {
+				if c := p.plainTest(operation); c != nil && !yield(operation, c.test(p)) {
 					return
 				}
 			}

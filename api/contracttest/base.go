@@ -1,0 +1,63 @@
+package contracttest
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/run"
+)
+
+// CheckBase returns an error if nothing at the URL of a target responds as the document says. It sends the plainest
+// request of one operation after the other, until a response has a status of its operation. With a wrong base path,
+// [Contract.Run] would report causes for each operation, and none of them would say why.
+func (c *Contract) CheckBase(ctx context.Context, target Target) error {
+	isSent := false
+	for operation, test := range c.plan.PlainTests() {
+		c.runner.Run(ctx, test, run.Target(target))
+		statuses := c.ledger.Statuses(operation.ID)
+		isServed := func(status int) bool { return c.isServed(operation, status) }
+		if ctx.Err() != nil || slices.ContainsFunc(statuses, isServed) {
+			return nil
+		}
+		isSent = isSent || len(statuses) > 0
+	}
+	if !isSent {
+		return nil
+	}
+	return fmt.Errorf("nothing at %s responds as the document says: is the base path missing?%s", target.URL, c.servers())
+}
+
+// isServed reports whether a status shows that an operation is at the URL. A gateway that asks for credentials, and
+// a service that fails, are there.
+func (c *Contract) isServed(operation *document.Operation, status int) bool {
+	isDocumented := operation.Response(status) != nil
+	switch {
+	case status == http.StatusNotFound:
+		// What a path names need not exist, but other paths must.
+		return isDocumented && !slices.ContainsFunc(c.document.Operations, isWhole)
+	case status == http.StatusMethodNotAllowed:
+		return false
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return true
+	}
+	return isDocumented || status >= http.StatusInternalServerError
+}
+
+// isWhole reports whether the path of an operation has no parameter.
+func isWhole(operation *document.Operation) bool { return len(operation.PathNames) == 0 }
+
+// servers is a sentence with the servers of the document, if it has any.
+func (c *Contract) servers() string {
+	var urls []string
+	for _, server := range c.document.Spec.Servers {
+		urls = append(urls, server.URL)
+	}
+	if len(urls) == 0 {
+		return ""
+	}
+	return " The document has the servers " + strings.Join(urls, ", ")
+}

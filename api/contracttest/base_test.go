@@ -1,0 +1,40 @@
+package contracttest
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
+)
+
+// A base path is wrong where no plain request gets a status of the document. What a path names need not exist, and a
+// service that asks for credentials or fails is there.
+func TestCheckBase(t *testing.T) {
+	t.Parallel()
+	whole := strings.ReplaceAll(smallDocument, "/things/{id}", "/things")
+	whole = strings.Replace(whole, "{name: id, in: path, required: true", "{name: id, in: query", 1)
+	for name, c := range map[string]struct {
+		document string
+		status   int
+		isWrong  bool
+	}{
+		"a success":                           {whole, 200, false},
+		"a refusal of the document":           {whole, 400, false},
+		"credentials are asked for":           {whole, 401, false},
+		"it fails":                            {whole, 502, false},
+		"nothing is found, as documented":     {whole, 404, true},
+		"another status":                      {whole, 302, true},
+		"what the path names is not found":    {smallDocument, 404, false},
+		"no method":                           {smallDocument, 405, true},
+		"another status of what a path names": {smallDocument, 302, true},
+		"not found, and not documented":       {strings.Replace(smallDocument, `"404"`, `"410"`, 1), 404, true},
+	} {
+		contract, err := New([]byte(c.document), Options{})
+		must.NoError(t, err)
+		target := Target{URL: "http://things.example", Transport: faulty{c.status, http.Header{}, ""}}
+		if err := contract.CheckBase(t.Context(), target); (err != nil) != c.isWrong {
+			t.Errorf("%s: the error is %v, want one: %t", name, err, c.isWrong)
+		}
+	}
+}
