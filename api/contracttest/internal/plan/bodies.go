@@ -68,8 +68,12 @@ func (m *singleMaker) bodyVariant(variant values.Variant) {
 		if i > 0 {
 			renamed.Value = m.withFreshIdentity(variant.Value)
 		}
-		renamed = m.values.Renamed(described, renamed, name)
-		c := m.addValue(promise+fmt.Sprintf(": %.60s", jsonvalue.Encode(renamed.Value)), promise, renamed.Value)
+		// Most bodies have no such member, and to look for it takes long.
+		if name != schema.UnknownMember {
+			renamed = m.values.Renamed(described, renamed, name)
+		}
+		c := m.addValue("", promise, renamed.Value)
+		c.name = fmt.Sprintf("%s, %s: %.60s", m.operation.ID, promise, c.body)
 		if !variant.Valid {
 			c.refused(scenario.InvalidBody, "body", renamed.Pointer)
 		}

@@ -15,8 +15,9 @@
 // parameters.go writes such values into parameters, where all is text. shapes.go looks through allOf, oneOf and
 // anyOf: the other files see schemas that are not composed.
 //
-// Work is bounded: a schema that refers to itself is followed twice, and for one schema at most some
-// thousand values are made. What is left out is reported by [Generator.TakeExhausted].
+// Work is bounded: a schema that refers to itself is followed twice, and for one schema some ten thousand
+// values are made and looked at, those near the top first. What is left out is reported by
+// [Generator.TakeExhausted].
 //
 // # Who says what is valid
 //
@@ -34,6 +35,7 @@ package values
 import (
 	"encoding/json"
 	"fmt"
+	"hash/maphash"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -59,9 +61,21 @@ type Settings struct {
 	Seed      uint64 // of all that is drawn
 }
 
-// enough is how many values are made for one schema. Only schemas that refer to each
-// other in many ways need more; then values are left out.
-const enough = 20_000
+// enough is how many values are made for one schema, and looked at, which takes some tenths of a second. Only
+// schemas that refer to each other in many ways need more; then values are left out.
+const enough = 50_000
+
+// weight is how many values are in a value.
+func weight(value any) int {
+	all := 1
+	for _, item := range jsonvalue.List(value) {
+		all += weight(item)
+	}
+	for _, member := range jsonvalue.Object(value) {
+		all += weight(member)
+	}
+	return all
+}
 
 // Generator makes values. One generator may be used by one goroutine; [Generator.ForTest] makes others.
 type Generator struct {
@@ -73,12 +87,16 @@ type Generator struct {
 
 	// The schemas that are being worked on: recursion.
 	active map[*openapi3.Schema]int
+	held   uint64 // a sum of them
+	// Bases that end a recursion, for the work on one schema.
+	cutBases map[baseKey]any
 	// How often a base had to end a recursion.
 	cuts  int
 	depth int // of the array that is being made
 	// Of schemas that are being worked on.
 	nesting int
 	work    int // values made since nesting was 0
+	levels  int // how many schemas variants follow
 	// A schema has led to more than enough.
 	exhausted bool
 }
@@ -153,15 +171,23 @@ func (g *Generator) enter(wanted *openapi3.Schema) bool {
 // hold notes that a schema is being followed. The work is counted from the outermost one.
 func (g *Generator) hold(wanted *openapi3.Schema) {
 	if g.nesting == 0 {
-		g.work = 0
+		g.begin()
 	}
 	g.active[wanted]++
+	g.held += maphash.Comparable(heldSeed, wanted)
 	g.nesting++
+}
+
+// begin begins to count the work for a schema.
+func (g *Generator) begin() {
+	g.work = 0
+	g.cutBases = map[baseKey]any{}
 }
 
 // leave notes that a schema is not followed any more.
 func (g *Generator) leave(wanted *openapi3.Schema) {
 	g.active[wanted]--
+	g.held -= maphash.Comparable(heldSeed, wanted)
 	g.nesting--
 }
 
@@ -178,6 +204,7 @@ func (g *Generator) isRecursive() bool {
 
 // Fits reports whether a schema allows a value. What says so has no part in making the value.
 func (g *Generator) Fits(wanted *openapi3.Schema, value any) bool {
+	g.work += weight(value) * (1 + len(wanted.OneOf) + len(wanted.AnyOf))
 	return g.validator.Allows(wanted, value, g.Direction)
 }
 
@@ -186,11 +213,15 @@ func (g *Generator) IsAbsent(property *openapi3.Schema) bool {
 	return document.IsUnread(property) || g.Direction.Lacks(g.Flatten(property))
 }
 
-// baseKey is what a base depends on, if it has no identity and ends no recursion.
+// baseKey is what a base depends on, if it has no identity.
 type baseKey struct {
 	schema *openapi3.Schema
 	depth  int
+	held   uint64 // 0 if it ends no recursion
 }
+
+// heldSeed is the seed of sums of schemas. They are not compared between runs.
+var heldSeed = maphash.MakeSeed()
 
 // Base returns the plainest valid value: every property, every minimum met. In a recursion it leaves out
 // what is optional. The result may be changed, but not what is in it. It is asked for thousands of times in
@@ -199,15 +230,28 @@ func (g *Generator) Base(wanted *openapi3.Schema) any {
 	if g.IsIdentity(wanted) {
 		return g.Identity(wanted)
 	}
-	key := baseKey{wanted, g.depth}
+	if g.nesting == 0 {
+		g.begin()
+	}
+	g.work++
+	key := baseKey{schema: wanted, depth: g.depth}
+	inRecursion := baseKey{wanted, g.depth, g.held}
 	value, isKnown := g.knownBase(key)
+	if !isKnown {
+		value, isKnown = g.knownCutBase(inRecursion)
+	}
 	if !isKnown {
 		drawn := g.drawn.Load()
 		cuts := g.cuts
 		value = g.newBase(wanted)
-		dependsOnMore := g.drawn.Load() != drawn || g.cuts != cuts
-		if !dependsOnMore {
+		hasIdentity := g.drawn.Load() != drawn
+		isWhole := g.work <= g.Enough
+		switch {
+		case hasIdentity:
+		case g.cuts == cuts:
 			g.keepBase(key, value)
+		case isWhole:
+			g.cutBases[inRecursion] = value
 		}
 	}
 	switch value := value.(type) {
@@ -219,10 +263,19 @@ func (g *Generator) Base(wanted *openapi3.Schema) any {
 	return value
 }
 
+// knownCutBase returns a base that was made before, and ends a recursion where it would again. What it becomes
+// a part of ends a recursion, too.
+func (g *Generator) knownCutBase(key baseKey) (value any, isKnown bool) {
+	value, isKnown = g.cutBases[key]
+	if isKnown {
+		g.cuts++
+	}
+	return value, isKnown
+}
+
 // newBase makes a base. Where it would not end, or take too much work, it is null, and cuts counts it: such a
 // base must not be used again elsewhere.
 func (g *Generator) newBase(wanted *openapi3.Schema) any {
-	g.work++
 	isTooMuch := g.work > g.Enough
 	g.exhausted = g.exhausted || isTooMuch
 	// Of a required recursion no value is finite.

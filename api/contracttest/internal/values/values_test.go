@@ -2,6 +2,7 @@ package values
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -61,6 +62,36 @@ func parent(variant Variant) string {
 		return strings.TrimSuffix(variant.Pointer, "/"+schema.UnknownMember)
 	}
 	return variant.Pointer
+}
+
+// A schema that leads to itself in many ways takes no more than some work. Each alternative is tried, and
+// what lies deep is left out: every other order would spend all of the work on the first one.
+func TestWorkIsBounded(t *testing.T) {
+	t.Parallel()
+	const alternatives = 10
+	wanted := &openapi3.Schema{}
+	member := func(i int) string { return fmt.Sprintf("member%02d", i) }
+	for i := range alternatives {
+		branch := openapi3.NewObjectSchema().WithProperty(member(i), openapi3.NewStringSchema().WithMaxLength(9))
+		branch.Properties["next"] = openapi3.NewSchemaRef("", wanted)
+		branch.Properties["all"] = openapi3.NewSchemaRef("", openapi3.NewArraySchema().WithItems(wanted))
+		branch.Required = []string{member(i)}
+		wanted.OneOf = append(wanted.OneOf, openapi3.NewSchemaRef("", branch))
+	}
+	g := New(Settings{})
+	all := g.Variants(wanted)
+	if !g.TakeExhausted() {
+		t.Error("nothing was left out")
+	}
+	for i := range alternatives {
+		isTried := func(v Variant) bool { return v.Pointer == "/"+member(i) && v.Keyword == "required" && !v.Valid }
+		if !slices.ContainsFunc(all, isTried) {
+			t.Errorf("nothing is without %s", member(i))
+		}
+	}
+	if right := len(g.asMeant(wanted, slices.Clone(all))); right != len(all) {
+		t.Errorf("%d of %d values are not what they are meant to be", len(all)-right, len(all))
+	}
 }
 
 // Of two bounds in allOf the stricter one counts.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -53,17 +54,57 @@ func demands(keywords ...string) (all []Variant) {
 
 // Obeying returns valid values, each at the edge of some keyword.
 func (g *Generator) Obeying(wanted *openapi3.Schema) []Variant {
-	return slices.DeleteFunc(g.Variants(wanted), func(v Variant) bool {
-		return !v.Valid || v.Demand
-	})
+	return obeying(g.Variants(wanted))
+}
+
+// obeying leaves out what is not valid.
+func obeying(all []Variant) []Variant {
+	return slices.DeleteFunc(all, func(v Variant) bool { return !v.Valid || v.Demand })
 }
 
 // Variants returns values on both sides of the edge of each keyword. It demands more than it knows values
 // for. A keyword that no value could be found for is demanded all the same, and stays untried in the
-// report.
-func (g *Generator) Variants(wanted *openapi3.Schema) (all []Variant) {
+// report. Where all values are more than enough, those of the deepest schemas are left out.
+func (g *Generator) Variants(wanted *openapi3.Schema) []Variant {
+	all, isWhole := g.variantsWithin(wanted, math.MaxInt)
+	if isWhole {
+		return all
+	}
+	g.exhausted = true
+	all, isWhole = g.variantsWithin(wanted, 1)
+	if !isWhole {
+		// What was left empty is not what it is meant to be.
+		return g.asMeant(wanted, all)
+	}
+	for levels := 2; ; levels++ {
+		more, isWhole := g.variantsWithin(wanted, levels)
+		if !isWhole {
+			return all
+		}
+		all = more
+	}
+}
+
+// variantsWithin returns the variants of some levels of schemas, and whether the work for them was within
+// the bound. Where it was not, values were left empty.
+func (g *Generator) variantsWithin(wanted *openapi3.Schema, levels int) (all []Variant, isWhole bool) {
+	g.levels = levels
+	all = g.variants(wanted)
+	return all, g.work <= g.Enough
+}
+
+// asMeant leaves out the variants of which a schema says otherwise than they are meant to be.
+func (g *Generator) asMeant(wanted *openapi3.Schema, all []Variant) []Variant {
+	return slices.DeleteFunc(all, func(v Variant) bool {
+		return !v.Demand && g.Fits(wanted, v.Value) != v.Valid
+	})
+}
+
+// variants is Variants of a schema that others may have led to.
+func (g *Generator) variants(wanted *openapi3.Schema) (all []Variant) {
+	isTooDeep := g.nesting >= g.levels
 	isTooMuch := g.nesting > 0 && g.work > g.Enough
-	if isTooMuch || !g.enter(wanted) {
+	if isTooDeep || isTooMuch || !g.enter(wanted) {
 		return nil
 	}
 	defer g.leave(wanted)
@@ -84,11 +125,10 @@ func (g *Generator) Variants(wanted *openapi3.Schema) (all []Variant) {
 	if flat.Not != nil {
 		all = append(all, g.notVariants(wanted, flat)...)
 	}
-	// What is merged may not be what it is meant to be.
-	if schema.IsComposed(wanted) {
-		all = slices.DeleteFunc(all, func(v Variant) bool {
-			return !v.Demand && g.Fits(wanted, v.Value) != v.Valid
-		})
+	// What is merged may not be what it is meant to be. After too much work all is thrown away.
+	isNeeded := g.work <= g.Enough
+	if isNeeded && schema.IsComposed(wanted) {
+		all = g.asMeant(wanted, all)
 	}
 	return g.fewer(all)
 }
@@ -145,7 +185,7 @@ func (g *Generator) choiceVariants(wanted *openapi3.Schema, keyword string, bran
 		maps.Copy(both, jsonvalue.Object(base))
 		all = append(all, Variant{Keyword: keyword, Value: base, Valid: true})
 		// What breaks a branch may be another one.
-		inner := slices.DeleteFunc(g.Variants(branch), func(v Variant) bool { return v.Demand })
+		inner := slices.DeleteFunc(g.variants(branch), func(v Variant) bool { return v.Demand })
 		all = append(all, inner...)
 		all = append(all, g.firstBreaking(wanted, keyword, inner)...)
 	}
@@ -160,7 +200,7 @@ func (g *Generator) notVariants(wanted, flat *openapi3.Schema) []Variant {
 		Value:   g.Base(wanted),
 		Valid:   true,
 	})
-	for _, forbidden := range g.Obeying(flat.Not.Value) {
+	for _, forbidden := range obeying(g.variants(flat.Not.Value)) {
 		all = append(all, Variant{Keyword: "not", Value: forbidden.Value})
 	}
 	return append(all, Variant{Keyword: "not", Value: g.Base(g.withoutNot(flat))})
@@ -299,7 +339,7 @@ func breaksWith(wanted *openapi3.Schema, keyword, other string) bool {
 // innerVariants returns the variants of the items and members of a schema.
 func (g *Generator) innerVariants(wanted *openapi3.Schema) (all []Variant) {
 	if wanted.Type.Is("array") {
-		for _, variant := range g.Variants(schema.Of(wanted.Items)) {
+		for _, variant := range g.variants(schema.Of(wanted.Items)) {
 			all = append(all, g.inArray(wanted, variant))
 		}
 	}
@@ -359,7 +399,7 @@ func (g *Generator) presence(wanted *openapi3.Schema, name string, property *ope
 
 // memberVariants are objects with the variants of a member.
 func (g *Generator) memberVariants(wanted *openapi3.Schema, name string, property *openapi3.Schema) []Variant {
-	all := g.Variants(property)
+	all := g.variants(property)
 	for i := range all {
 		all[i].Pointer = "/" + name + all[i].Pointer
 		if !all[i].Demand {
