@@ -16,7 +16,11 @@ import (
 // [Contract.Run] would report causes for each operation, and none of them would say why.
 func (c *Contract) CheckBase(ctx context.Context, target Target) error {
 	isSent := false
-	for operation, test := range c.plan.PlainTests() {
+	for _, operation := range c.document.Operations {
+		test, canBeSent := c.plan.PlainTest(operation)
+		if !canBeSent {
+			continue
+		}
 		c.runner.Run(ctx, test, run.Target(target))
 		statuses := c.ledger.Statuses(operation.ID)
 		isServed := func(status int) bool { return c.isServed(operation, status) }

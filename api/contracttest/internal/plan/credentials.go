@@ -66,8 +66,11 @@ func (m *singleMaker) wrongCredentials(of string, schemes []string) {
 func (m *singleMaker) addAccess(name string, refused scenario.Kind, access scenario.Access) {
 	c := m.add("credentials "+name, "security, "+name)
 	c.access = access
-	c.isPlain = refused == "" && !slices.ContainsFunc(m.tests.singles, func(other *single) bool { return other.isPlain })
-	if refused != "" {
+	isFirst := !slices.ContainsFunc(m.tests.singles, func(other *single) bool { return other.order == plain })
+	switch {
+	case refused != "":
 		c.refused(refused, "", "")
+	case isFirst:
+		c.order = plain
 	}
 }

@@ -100,18 +100,18 @@ type Test struct {
 	Number uint64
 }
 
-// order says when a test runs.
+// order says when a test of one request runs: what has not been seen yet comes first, so that a run that is
+// ended early has seen something of everything.
 type order int
 
 const (
-	// It may create something, so that lists have items.
-	creating order = iota
-	usual
-	odd // it may end the service
+	broad order = iota // the first test of its promise
+	plain              // the plainest valid request of its operation
+	deep               // one more test of its promise
+	odd                // it may end the service
 )
 
-// Planner makes the tests of a document. The tests of an operation are made once, when they are asked
-// for, and stay the same.
+// Planner makes the tests of a document. The tests of an operation are made when they are asked for.
 type Planner struct {
 	Settings
 	Document *document.Document
@@ -126,6 +126,9 @@ type Planner struct {
 
 	mu   sync.Mutex
 	made map[*document.Operation]*operationTests
+	// The bytes of the requests in made.
+	kept      int
+	isStopped bool // see Stop
 }
 
 // manyOperations is the size from which fewer values are tried in each place.
@@ -157,49 +160,29 @@ func (p *Planner) Tests(ctx context.Context) iter.Seq[Test] {
 	}
 }
 
-// all makes the tests: what may create something comes first, what may end the service comes last. A
-// service that has crashed on an odd request is not of use to the tests that come after it.
+// all makes the tests: the plainest requests come first, then each promise once. What may end the service comes
+// last. A service that has crashed on an odd request is not of use to the tests that come after it.
 func (p *Planner) all() iter.Seq[Test] {
+	groups := []iter.Seq[Test]{
+		p.singles(plain),
+		p.singles(broad),
+		ofFamilies(p.families()...),
+		p.singles(deep),
+		ofFamilies(p.randomTests),
+		p.singles(odd),
+	}
 	return func(yield func(Test) bool) {
-		for _, test := range p.PlainTests() {
-			if !yield(test) {
-				return
-			}
-		}
-		for _, when := range []order{creating, usual} {
-			if !p.singles(when, yield) {
-				return
-			}
-		}
-		for _, family := range p.families() {
-			for _, test := range family() {
+		for _, group := range groups {
+			for test := range group {
 				if !yield(test) {
 					return
 				}
 			}
 		}
-		p.singles(odd, yield)
 	}
 }
 
-// PlainTests makes the test of the plainest valid request of each operation. What creates something comes
-// first, so that there is something to read.
-func (p *Planner) PlainTests() iter.Seq2[*document.Operation, Test] {
-	return func(yield func(*document.Operation, Test) bool) {
-		for _, creates := range []bool{true, false} {
-			for _, operation := range p.Document.Operations {
-				if isPost := operation.Method == http.MethodPost; isPost != creates {
-					continue
-				}
-				if c := p.plainTest(operation); c != nil && !yield(operation, c.test(p)) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// families are the tests that are not of one request.
+// families are the tests that are not of one request, but for those of random bodies.
 func (p *Planner) families() []func() []Test {
 	return []func() []Test{
 		p.pathTests,
@@ -207,24 +190,64 @@ func (p *Planner) families() []func() []Test {
 		p.declaredSequences,
 		p.conditionTests,
 		p.listTests,
-		p.randomTests,
 	}
 }
 
-// singles yields the tests of one request that run at some time, and reports whether more are wanted.
-func (p *Planner) singles(when order, yield func(Test) bool) bool {
-	for _, operation := range p.Document.Operations {
-		if when == creating && operation.Method != "POST" {
-			continue
-		}
-		for _, single := range p.testsOf(operation).singles {
-			isNow := single.order() == when && !single.isPlain
-			if isNow && !yield(single.test(p)) {
-				return false
+// ofFamilies yields the tests of some families.
+func ofFamilies(families ...func() []Test) iter.Seq[Test] {
+	return func(yield func(Test) bool) {
+		for _, family := range families {
+			for _, test := range family() {
+				if !yield(test) {
+					return
+				}
 			}
 		}
 	}
-	return true
+}
+
+// singles yields the tests of one request that run at some time. Operations that may create something come
+// first, so that there is something to read.
+func (p *Planner) singles(when order) iter.Seq[Test] {
+	return func(yield func(Test) bool) {
+		operations := slices.Clone(p.Document.Operations)
+		slices.SortStableFunc(operations, func(one, other *document.Operation) int {
+			return rankOf(one) - rankOf(other)
+		})
+		for _, operation := range operations {
+			for _, single := range p.singlesOf(operation, when) {
+				if !yield(single.test(p)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// rankOf is 0 for an operation that may create something, else 1.
+func rankOf(operation *document.Operation) int {
+	if operation.Method == http.MethodPost {
+		return 0
+	}
+	return 1
+}
+
+// singlesOf are the tests of one request of an operation that run at some time.
+func (p *Planner) singlesOf(operation *document.Operation, when order) []*single {
+	if when == plain {
+		return p.plainTest(operation)
+	}
+	return slices.DeleteFunc(slices.Clone(p.testsOf(operation).singles), func(c *single) bool {
+		return c.order != when
+	})
+}
+
+// PlainTest is the test of the plainest valid request of an operation, or false if none can be written.
+func (p *Planner) PlainTest(operation *document.Operation) (test Test, ok bool) {
+	for _, c := range p.plainTest(operation) {
+		return c.test(p), true
+	}
+	return Test{}, false
 }
 
 // newTest is a test of one promise, which is its name.

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -101,6 +102,64 @@ func TestPlainFirst(t *testing.T) {
 		if slices.Contains(names[len(want):], name) {
 			t.Errorf("%s comes twice", name)
 		}
+	}
+}
+
+// Each promise of a request is tried once before one of them is tried again, and random bodies come later still.
+func TestBreadthFirst(t *testing.T) {
+	t.Parallel()
+	var promises []string
+	for test := range planOf(t, Settings{}).Tests(t.Context()) {
+		promises = append(promises, test.Promise())
+	}
+	random := slices.Index(promises, "createPot, random bodies")
+	seen := map[string]bool{}
+	again := ""
+	for _, promise := range promises[len(planOf(t, Settings{}).Document.Operations):random] {
+		isFresh := !seen[promise]
+		if isFresh && again != "" {
+			t.Errorf("%s comes after %s was tried again", promise, again)
+		}
+		if !isFresh {
+			again = promise
+		}
+		seen[promise] = true
+	}
+	if again == "" {
+		t.Error("nothing is tried again")
+	}
+}
+
+// Tests that are too large to be kept are made again, and are the same.
+func TestForgotten(t *testing.T) {
+	t.Parallel()
+	count := func(kept int) (names int, promises []string) {
+		p := planOf(t, Settings{})
+		p.kept = kept
+		names = len(slices.Collect(p.Tests(t.Context())))
+		promises, _ = p.Promises()
+		return names, promises
+	}
+	tests, promises := count(0)
+	again, same := count(mostKept)
+	if tests != again || !slices.Equal(promises, same) {
+		t.Errorf("there are %d tests and %d promises, and without room %d and %d", tests, len(promises), again, len(same))
+	}
+}
+
+// A run that was stopped makes no tests to list their promises, and says so.
+func TestStop(t *testing.T) {
+	t.Parallel()
+	p := planOf(t, Settings{})
+	p.Stop()
+	all, untested := p.Promises()
+	for _, want := range []string{"createPot, 201", "createPot, requests: what else the document says of them"} {
+		if !slices.Contains(all, want) {
+			t.Errorf("%q is not among %q", want, all)
+		}
+	}
+	if len(p.made) > 0 || !slices.Contains(slices.Collect(maps.Values(untested)), notMade) {
+		t.Errorf("%d operations have tests, and untested are %v", len(p.made), untested)
 	}
 }
 

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -36,25 +35,37 @@ func ResponsePromise(operation *document.Operation, key string) string {
 const (
 	untoldEffect = "no test shows what it does: name it in Lists of the options, or in Shows of a sequence"
 	untestable   = "this package cannot test it"
+	notMade      = "the run was stopped before the tests of it were made"
 )
 
 // Promises lists the names of all promises of the document, sorted, and why some of them cannot be
 // tested.
 func (p *Planner) Promises() (all []string, untested map[string]string) {
 	untested = map[string]string{}
-	for test := range p.Tests(context.Background()) {
-		all = append(all, test.Promises()...)
+	isShown := map[string]bool{}
+	for test := range ofFamilies(append(p.families(), p.randomTests)...) {
+		for _, promise := range test.Promises() {
+			isShown[promise] = true
+			all = append(all, promise)
+		}
 	}
 	for _, operation := range p.Document.Operations {
 		for _, parameter := range operation.Parameters {
-			if effect := effectPromise(operation, parameter.Name); !slices.Contains(all, effect) {
+			if effect := effectPromise(operation, parameter.Name); !isShown[effect] {
 				untested[effect] = untoldEffect
 			}
 		}
-		all = append(all, p.testsOf(operation).demanded...)
 		all = append(all, constraints(operation)...)
 		all = append(all, documented(operation)...)
-		for _, name := range p.testsOf(operation).unsupported {
+		tests := p.promisesOf(operation)
+		if tests == nil {
+			name := operation.ID + ", requests: what else the document says of them"
+			untested[name] = notMade
+			all = append(all, name)
+			continue
+		}
+		all = append(all, tests.promises...)
+		for _, name := range tests.unsupported {
 			untested[name] = untestable
 			all = append(all, name)
 		}

@@ -23,32 +23,79 @@ import (
 // operationTests are the tests of one request of an operation, and what they lack.
 type operationTests struct {
 	singles []*single
+	// The singles were too large to be kept.
+	isForgotten bool
 	// Promises of constraints, whether tests try them or not.
-	demanded    []string
+	promises    []string
 	unsupported []string
 }
+
+const (
+	// mostKept is how many bytes of requests are kept. In larger documents the tests of an operation are made
+	// again for each part of a run.
+	mostKept = 64 << 20
+	// besideBody is about how many bytes a request has beside its body.
+	besideBody = 1 << 10
+)
 
 // testsOf returns the tests of one request of an operation. They are made when they are first asked for.
 func (p *Planner) testsOf(operation *document.Operation) *operationTests {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.made[operation] == nil {
-		maker := p.maker(operation)
-		maker.make()
-		p.made[operation] = maker.tests
+	if known := p.made[operation]; known != nil && !known.isForgotten {
+		return known
 	}
-	return p.made[operation]
+	return p.makeTests(operation)
 }
 
-// plainTest returns the test of the plainest valid request of an operation, or nil if none can be written. It is
+// promisesOf is testsOf of which the singles need not be known. It is nil if they were not made in time.
+func (p *Planner) promisesOf(operation *document.Operation) *operationTests {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if known := p.made[operation]; known != nil || p.isStopped {
+		return known
+	}
+	return p.makeTests(operation)
+}
+
+// Stop makes Promises list no more of what would have to be made first.
+func (p *Planner) Stop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.isStopped = true
+}
+
+// makeTests makes the tests of one request of an operation, and keeps them if there is room. The lock is held.
+func (p *Planner) makeTests(operation *document.Operation) *operationTests {
+	maker := p.maker(operation)
+	maker.make()
+	made := maker.tests
+	size := 0
+	for _, c := range made.singles {
+		size += len(c.body) + besideBody
+	}
+	if p.kept+size <= mostKept {
+		p.kept += size
+		p.made[operation] = made
+	} else {
+		p.made[operation] = &operationTests{
+			isForgotten: true,
+			promises:    made.promises,
+			unsupported: made.unsupported,
+		}
+	}
+	return made
+}
+
+// plainTest returns the test of the plainest valid request of an operation, or none if it cannot be written. It is
 // made without the other tests, so that a run can begin before they are.
-func (p *Planner) plainTest(operation *document.Operation) *single {
+func (p *Planner) plainTest(operation *document.Operation) []*single {
 	maker := p.maker(operation)
 	if maker.unwritable() != "" {
 		return nil
 	}
 	maker.credentials()
-	return first(maker.tests.singles, func(c *single) bool { return c.isPlain })
+	return slices.DeleteFunc(maker.tests.singles, func(c *single) bool { return c.order != plain })
 }
 
 // maker returns what makes the tests of one request of an operation.
@@ -85,9 +132,28 @@ func (m *singleMaker) make() {
 		m.unsupport("requests: %s", why)
 		m.tests.singles = nil
 	}
+	m.putInOrder()
 	if m.values.TakeExhausted() {
 		m.unsupport("values of schemas that refer to each other in many ways")
 	}
+}
+
+// putInOrder says when each test runs, and lists the promises, each once.
+func (m *singleMaker) putInOrder() {
+	seen := map[string]bool{}
+	for _, demanded := range m.tests.promises {
+		seen[demanded] = false
+	}
+	for _, c := range m.tests.singles {
+		switch {
+		case strings.Contains(c.name, ", odd "):
+			c.order = odd
+		case seen[c.promise] && c.order != plain:
+			c.order = deep
+		}
+		seen[c.promise] = true
+	}
+	m.tests.promises = slices.Collect(maps.Keys(seen))
 }
 
 // unsupport reports something of the operation that no test tries.
@@ -97,7 +163,7 @@ func (m *singleMaker) unsupport(format string, args ...any) {
 
 // demand adds a promise of the operation, whether a test tries it or not.
 func (m *singleMaker) demand(promise string) {
-	m.tests.demanded = append(m.tests.demanded, m.operation.ID+", "+promise)
+	m.tests.promises = append(m.tests.promises, m.operation.ID+", "+promise)
 }
 
 // otherMediaTypes reports bodies that are not JSON.
@@ -150,10 +216,9 @@ type single struct {
 	// Identities that other tests use, too; they are removed first.
 	shared []any
 
-	why *scenario.Violation // nil: the service must not refuse it
-	odd bool                // it may refuse it or not, but must not fail
-	// It is the plainest valid request of the operation, and nothing else.
-	isPlain bool
+	why   *scenario.Violation // nil: the service must not refuse it
+	odd   bool                // it may refuse it or not, but must not fail
+	order order
 }
 
 // plainest returns the plainest valid request of an operation.
@@ -201,18 +266,6 @@ func (c *single) withoutResource() {
 	c.use = nil
 	c.id = nil
 	c.shared = nil
-}
-
-// order says when the test runs. What may create something comes first, so that lists are not empty.
-func (c *single) order() order {
-	isValid := c.why == nil && !c.odd
-	switch {
-	case strings.Contains(c.name, ", odd "):
-		return odd
-	case isValid && c.operation.Method == http.MethodPost:
-		return creating
-	}
-	return usual
 }
 
 // set gives a request the text of one parameter.
