@@ -73,6 +73,11 @@ func command() *cli.Command {
 				Usage: "send `'NAME: VALUE'` with every request; credentials are left out where a test sends none",
 			},
 			&cli.StringFlag{
+				Name:  "login",
+				Usage: "POST --login-body to `URL`, or a path below that of the service, and use the access_token or the cookies of the response",
+			},
+			&cli.StringFlag{Name: "login-body", Usage: "log in with `'a=b&c=d'`, or with an object of JSON"},
+			&cli.StringFlag{
 				Name:  "baseline",
 				Usage: "let the causes and untried promises in `FILE` not fail: an id and a comment in each line",
 			},
@@ -134,6 +139,13 @@ func run(ctx context.Context, cmd *cli.Command) error {
 	text, err := read(document)
 	if err != nil {
 		return cli.Exit("contracttest: the document: "+err.Error(), statusDocument)
+	}
+	if path := cmd.String("login"); path != "" {
+		given, err := contracttest.LogIn(ctx, addressOf(path, url), cmd.String("login-body"))
+		if err != nil {
+			return err
+		}
+		options.Header = merged(options.Header, given)
 	}
 	contract, err := contracttest.New(text, options)
 	if err != nil {
@@ -250,6 +262,14 @@ var client = http.Client{Timeout: time.Minute}
 // isURL reports whether a text is an address, and not the name of a file.
 func isURL(text string) bool {
 	return strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://")
+}
+
+// addressOf is a URL, or that of a path below another one.
+func addressOf(path, below string) string {
+	if isURL(path) {
+		return path
+	}
+	return strings.TrimSuffix(below, "/") + path
 }
 
 // read reads a file, or what is at a URL.

@@ -16,7 +16,8 @@ func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"contracttest
 
 // TestScripts types the command as its users do. Beside the commands of testscript the scripts have
 //
-//	serve SERVICE        starts a service of things: right, wrong, secured or guarded (all paths are); sets $URL
+//	serve SERVICE        starts a service of things: right, wrong, secured or guarded (all paths are), or one that
+//	                     needs a login; sets $URL
 //	exits STATUS ARG...  runs contracttest, which must exit with the status
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -48,6 +49,14 @@ func serve(ts *testscript.TestScript, _ bool, args []string) {
 		_, _ = w.Write([]byte(ts.ReadFile("things.yaml")))
 	})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if args[0] == "login" && r.URL.Path == "/token" && r.FormValue("password") == "a-password" {
+			fmt.Fprint(w, `{"access_token":"a-secret-token"}`)
+			return
+		}
+		if args[0] == "login" && r.Header.Get("Authorization") != "Bearer a-secret-token" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
 		if args[0] == "guarded" && r.Header.Get("X-Key") != "a-secret-key" {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
