@@ -106,7 +106,8 @@ type Target struct {
 }
 
 // Run runs every generated test on a target and reports what all tests of the contract have
-// shown. It creates, changes and deletes what the document allows. Its error is that of ctx.
+// shown. It creates, changes and deletes what the document allows, and at its end removes what it has created,
+// unless ctx was canceled. Its error is that of ctx.
 func (c *Contract) Run(ctx context.Context, target Target) (Report, error) {
 	for test := range c.Tests(ctx) {
 		outcome := test.Try(ctx, target)
@@ -115,6 +116,7 @@ func (c *Contract) Run(ctx context.Context, target Target) (Report, error) {
 		}
 		c.ledger.Record(outcome, test.test.Promises(), test.Name)
 	}
+	c.runner.RemoveCreated(ctx, run.Target(target))
 	return c.Report(), context.Cause(ctx)
 }
 

@@ -90,7 +90,7 @@ func (c *condition) steps() []scenario.Step {
 	if c.canDelete() {
 		steps = append(steps, c.version(c.thing, &c.otherLife)...)
 		steps = append(steps, scenario.Later(func() []scenario.Step {
-			return c.remove(c.thing)
+			return c.Remove(c.thing)
 		}), c.createAgain())
 	}
 	steps = append(steps, c.version(c.thing, &c.stale)...)
@@ -118,7 +118,7 @@ func (c *condition) steps() []scenario.Step {
 	}
 	if c.operation.Method == http.MethodPut && c.canDelete() {
 		steps = append(steps, scenario.Later(func() []scenario.Step {
-			return c.remove(c.thing)
+			return c.Remove(c.thing)
 		}), c.putAbsent())
 	}
 	return steps

@@ -6,7 +6,9 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
@@ -163,6 +165,62 @@ func (d *Draft) confirm(x *resource) (steps []scenario.Step) {
 		}
 		return nil
 	}))
+}
+
+// Created returns what a response says was created, and the path at which it can be deleted; or nil, if nothing
+// was created, or the document has no DELETE for it.
+func (p *Planner) Created(got scenario.Interaction) (thing *scenario.Thing, path string) {
+	operation := p.Document.Find(got.Method, got.Path)
+	isRefused := got.Status >= http.StatusMultipleChoices
+	if operation == nil || isRefused {
+		return nil, ""
+	}
+	x := p.resourceOf(operation)
+	isReplaced := got.Method == http.MethodPut && got.Status != http.StatusCreated
+	if x == nil || isReplaced {
+		return nil, ""
+	}
+	remove := x.uses[http.MethodDelete]
+	isCreate := operation == x.create || operation == x.uses[http.MethodPut]
+	if remove == nil || !isCreate {
+		return nil, ""
+	}
+	thing = x.thing(x.identityIn(operation, got))
+	path = p.uses[remove].fill(remove, remove.Template, thing.ID)
+	// Of what is below another resource the path lacks that.
+	isPart := strings.Contains(path, "{")
+	if thing.ID == nil || isPart {
+		return nil, ""
+	}
+	return thing, path
+}
+
+// identityIn is the identity of what a response says was created, or nil.
+func (x *resource) identityIn(operation *document.Operation, got scenario.Interaction) any {
+	if got.Method == http.MethodPut {
+		return lastInPath(operation, got.Path)
+	}
+	if !x.assigned {
+		// A service may take a body that is wrong behind its first value.
+		sent, _ := jsonvalue.DecodeLoosely(got.RequestBody)
+		return jsonvalue.Object(sent)[x.member]
+	}
+	if id := got.Object()[x.member]; id != nil {
+		return id
+	}
+	// No path, if it leads elsewhere.
+	path, _, _ := leadsTo(got, got.Header.Get("Location"))
+	return lastInPath(x.uses[http.MethodDelete], path)
+}
+
+// lastInPath is the last parameter in a path, or nil.
+func lastInPath(operation *document.Operation, path string) any {
+	inPath := operation.PathValues(path)
+	if len(inPath) == 0 {
+		return nil
+	}
+	text, _ := url.PathUnescape(inPath[len(inPath)-1]) // it was a path
+	return text
 }
 
 // orNil is a body that may be none.

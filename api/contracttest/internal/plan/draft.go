@@ -200,8 +200,8 @@ func (d *Draft) unchanged(thing *scenario.Thing, what string, args ...any) []sce
 	})
 }
 
-// remove removes a thing, if there is an operation for it and its path can name it.
-func (d *Draft) remove(thing *scenario.Thing) (steps []scenario.Step) {
+// Remove removes a thing, if there is an operation for it and its path can name it.
+func (d *Draft) Remove(thing *scenario.Thing) (steps []scenario.Step) {
 	operation := d.resourceCreatedBy(thing.Creator).uses[http.MethodDelete]
 	if operation == nil {
 		return nil

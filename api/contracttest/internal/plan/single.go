@@ -363,7 +363,7 @@ func (d *Draft) removals(c *single) (steps []scenario.Step) {
 		return nil
 	}
 	for _, id := range c.shared {
-		steps = append(steps, d.remove(x.thing(id))...)
+		steps = append(steps, d.Remove(x.thing(id))...)
 	}
 	return steps
 }

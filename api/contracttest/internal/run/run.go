@@ -28,9 +28,12 @@ package run
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
 	"github.com/plantstore/plantstore/api/contracttest/internal/plan"
@@ -58,6 +61,8 @@ type Runner struct {
 	mu     sync.Mutex
 	silent map[string]bool // causes of requests that got no response
 	closed sync.Map        // operations that have asked for credentials when none were given
+	// What was created and not deleted since, by the path at which it can be.
+	created map[string]*scenario.Thing
 }
 
 // judge is that of the plan: tests and responses are judged by the same document.
@@ -96,6 +101,49 @@ func (r *Runner) runOnce(ctx context.Context, test scenario.Test, target Target)
 		untried = ""
 	}
 	return scenario.Outcome{Failures: s.failures, Untried: untried}
+}
+
+// remember notes what a response says was created, or deleted.
+func (r *Runner) remember(x scenario.Interaction) {
+	thing, path := r.Plan.Created(x)
+	isGone := x.Method == http.MethodDelete && x.Status < http.StatusMultipleChoices
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case thing != nil && r.created == nil:
+		r.created = map[string]*scenario.Thing{path: thing}
+	case thing != nil:
+		r.created[path] = thing
+	case isGone:
+		delete(r.created, x.Path)
+	}
+}
+
+// RemoveTimeout is how long the removal of what was created may take.
+const RemoveTimeout = 30 * time.Second
+
+// RemoveCreated removes what tests have created and not deleted, as far as the document has a DELETE for it.
+// What is not removed breaks no promise. A run that is interrupted does not wait for it.
+func (r *Runner) RemoveCreated(ctx context.Context, target Target) {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), RemoveTimeout)
+	defer cancel()
+	target.URL = strings.TrimSuffix(target.URL, "/")
+	r.mu.Lock()
+	left := r.created
+	r.created = nil
+	r.mu.Unlock()
+	for _, path := range slices.Sorted(maps.Keys(left)) {
+		s := &session{
+			Runner: r,
+			ctx:    ctx,
+			target: target,
+			draft:  r.Plan.Draft(path),
+		}
+		_ = s.execute(s.draft.Remove(left[path]))
+	}
 }
 
 // conclude makes a failure or a reason of the error with which a test has ended. An error of another type

@@ -71,6 +71,7 @@ func (s *session) send(request scenario.Request) error {
 		return err
 	}
 	s.last = x
+	s.remember(x)
 	s.failures = append(s.failures, s.Observe(x, s.test.Name)...)
 	return nil
 }
