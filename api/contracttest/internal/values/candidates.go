@@ -54,97 +54,110 @@ func enumCandidates(wanted *openapi3.Schema) (all []candidate) {
 	)
 }
 
-// arrayCandidates are arrays at the bounds of their length, with equal items and with different ones.
+// arrayCandidates are arrays at the bounds of their length, with equal items and with different ones. An
+// array that may be empty is tried empty, too.
 func (g *Generator) arrayCandidates(wanted *openapi3.Schema) []candidate {
-	all := []candidate{{"minItems", g.Many(wanted, wanted.MinItems)}}
-	if wanted.MinItems > 0 {
-		all = append(all, candidate{"minItems", g.Many(wanted, wanted.MinItems-1)})
+	least, most := wanted.MinItems, orMost(wanted.MaxItems)
+	all := []candidate{
+		{"minItems", g.Many(wanted, least)},
+		{"minItems", g.Many(wanted, max(least, 1)-1)},
 	}
-	if most := wanted.MaxItems; most != nil {
-		all = append(all, candidate{"maxItems", g.Many(wanted, *most)}, candidate{"maxItems", g.Many(wanted, *most+1)})
+	if wanted.MaxItems != nil {
+		all = append(all,
+			candidate{"maxItems", g.Many(wanted, most)},
+			candidate{"maxItems", g.Many(wanted, most+1)})
 	}
-	if !wanted.UniqueItems {
-		return all
+	if wanted.UniqueItems {
+		all = append(all,
+			candidate{"uniqueItems", g.Many(wanted, max(least, min(2, most)))},
+			candidate{"uniqueItems", g.withEqualItems(wanted)})
 	}
-	most := orMost(wanted.MaxItems)
-	all = append(all, candidate{"uniqueItems", g.Many(wanted, max(wanted.MinItems, min(2, most)))})
-	array := g.Many(wanted, max(wanted.MinItems, 1))
-	if uint64(len(array)) < most {
-		array = append(array, nil)
+	return all
+}
+
+// withEqualItems returns an array whose first and last items are equal. It has two items at least, unless it
+// must be shorter.
+func (g *Generator) withEqualItems(wanted *openapi3.Schema) []any {
+	array := g.Many(wanted, max(wanted.MinItems, min(2, orMost(wanted.MaxItems))))
+	if len(array) > 0 {
+		array[len(array)-1] = array[0]
 	}
-	array[len(array)-1] = array[0]
-	return append(all, candidate{"uniqueItems", array})
+	return array
 }
 
 // objectCandidates are objects at the bounds of their size, and one with a member that no property names.
 func (g *Generator) objectCandidates(wanted *openapi3.Schema) (all []candidate) {
 	if wanted.MinProps > 0 {
-		small := g.objectBase(wanted, true)
-		maps.DeleteFunc(small, func(name string, _ any) bool {
-			return !isRequired(wanted, name) && uint64(len(small)) >= wanted.MinProps
-		})
-		all = append(all, candidate{"minProperties", g.objectBase(wanted, false)}, candidate{"minProperties", small})
+		all = append(all,
+			candidate{"minProperties", g.objectBase(wanted, false)},
+			candidate{"minProperties", g.smallObject(wanted)})
 	}
 	if wanted.MaxProps != nil {
-		large := g.grown(wanted, g.objectBase(wanted, false), *wanted.MaxProps+1)
-		all = append(all, candidate{"maxProperties", g.objectBase(wanted, false)}, candidate{"maxProperties", large})
+		all = append(all,
+			candidate{"maxProperties", g.objectBase(wanted, false)},
+			candidate{"maxProperties", g.grown(wanted, g.objectBase(wanted, false), *wanted.MaxProps+1)})
 	}
-	const keyword = "additionalProperties"
-	switch {
-	case schema.IsClosed(wanted):
-		return append(all, candidate{keyword, g.objectBase(wanted, false)})
-	case wanted.AdditionalProperties.Schema != nil:
-		return append(all, candidate{keyword, g.with(wanted, schema.UnknownMember, g.additional(wanted))})
-	}
-	anything := map[string]any{"deep": []any{nil}}
-	return append(all, candidate{keyword, g.with(wanted, schema.UnknownMember, anything)})
+	return append(all, candidate{"additionalProperties", g.withMore(wanted)})
 }
 
-// Texts that a pattern may match or not.
-var patternTexts = []string{"", "~", "a", "1", "ABC def", `"`, "\n", "\x00"}
+// smallObject returns an object with one member less than it must have, unless it must have all of them.
+func (g *Generator) smallObject(wanted *openapi3.Schema) map[string]any {
+	small := g.objectBase(wanted, true)
+	for _, name := range slices.Sorted(maps.Keys(small)) {
+		isTooLarge := uint64(len(small)) >= wanted.MinProps
+		if isTooLarge && !isRequired(wanted, name) {
+			delete(small, name)
+		}
+	}
+	return small
+}
+
+// withMore returns an object that uses what a schema says of members that no property names.
+func (g *Generator) withMore(wanted *openapi3.Schema) map[string]any {
+	switch {
+	case schema.IsClosed(wanted):
+		return g.objectBase(wanted, false)
+	case wanted.AdditionalProperties.Schema != nil:
+		return g.with(wanted, schema.UnknownMember, g.additional(wanted))
+	}
+	return g.with(wanted, schema.UnknownMember, map[string]any{"deep": []any{nil}})
+}
 
 // textCandidates are texts of the formats, patterns and lengths of a schema, and beside them.
 func (g *Generator) textCandidates(wanted *openapi3.Schema) (all []candidate) {
 	plain := g.plainText(wanted)
-	all = append(all, formatCandidates(wanted, plain)...)
-	all = append(all, patternCandidates(wanted, plain)...)
+	if wanted.Format != "" {
+		format := schema.Formats[wanted.Format]
+		all = append(all, candidatesOf("format", format.Valid...)...)
+		all = append(all, candidatesOf("format", format.Invalid...)...)
+		// Of an unknown format the plain text is the example.
+		all = append(all, candidate{"format", plain})
+	}
+	if wanted.Pattern != "" {
+		all = append(all, candidatesOf("pattern", plain)...)
+		all = append(all, patternCandidates(wanted)...)
+	}
 	if isFree(wanted) {
-		for _, text := range g.someOddStrings() {
-			all = append(all, candidate{"type", text})
-		}
+		all = append(all, candidatesOf("type", g.someOddStrings()...)...)
 	}
-	if least := wanted.MinLength; least > 0 && least <= longest {
-		all = append(all, g.lengthCandidates(wanted, "minLength", plain, least, least-1)...)
-	}
-	if most := wanted.MaxLength; most != nil && *most <= longest {
-		all = append(all, g.lengthCandidates(wanted, "maxLength", plain, *most, *most+1)...)
+	return append(all, g.lengthCandidates(wanted, plain)...)
+}
+
+// candidatesOf are texts that may show one keyword.
+func candidatesOf(keyword string, texts ...string) (all []candidate) {
+	for _, text := range texts {
+		all = append(all, candidate{keyword, text})
 	}
 	return all
 }
 
-// formatCandidates are texts that have a format, and some that nearly have it.
-func formatCandidates(wanted *openapi3.Schema, plain string) (all []candidate) {
-	if wanted.Format == "" {
-		return nil
-	}
-	format := schema.Formats[wanted.Format]
-	for _, text := range slices.Concat(format.Valid, format.Invalid) {
-		all = append(all, candidate{"format", text})
-	}
-	// Of an unknown format the plain text is the example.
-	return append(all, candidate{"format", plain})
-}
+// patternTexts are texts that a pattern may match or not.
+var patternTexts = []string{"", "~", "a", "1", "ABC def", `"`, "\n", "\x00"}
 
 // patternCandidates are texts that a pattern may match or not, as they are and as long as they must be.
-func patternCandidates(wanted *openapi3.Schema, plain string) (all []candidate) {
-	if wanted.Pattern == "" {
-		return nil
-	}
-	all = append(all, candidate{"pattern", plain})
+func patternCandidates(wanted *openapi3.Schema) (all []candidate) {
 	for _, text := range patternTexts {
-		all = append(all,
-			candidate{"pattern", text},
-			candidate{"pattern", padded(text, wanted)})
+		all = append(all, candidatesOf("pattern", text, padded(text, wanted))...)
 	}
 	return all
 }
@@ -165,19 +178,28 @@ func (g *Generator) someOddStrings() []string {
 	return append(slices.Clip(oddStrings[:fewStrings]), drawn)
 }
 
-// lengthCandidates are texts of a length that is still allowed, and of one beyond it.
-func (g *Generator) lengthCandidates(wanted *openapi3.Schema, keyword, plain string, edge, beyond uint64) (all []candidate) {
+// lengthCandidates are texts at the bounds of their length. Longer ones than are made are left out.
+func (g *Generator) lengthCandidates(wanted *openapi3.Schema, plain string) (all []candidate) {
+	if least := wanted.MinLength; least > 0 && least <= longest {
+		all = g.aroundLength(wanted, "minLength", plain, least, least-1)
+	}
+	if most := orMost(wanted.MaxLength); wanted.MaxLength != nil && most <= longest {
+		all = append(all, g.aroundLength(wanted, "maxLength", plain, most, most+1)...)
+	}
+	return all
+}
+
+// aroundLength are texts of a length that is still allowed, and of one beyond it. A length is in characters, so
+// one of the texts has more bytes.
+func (g *Generator) aroundLength(wanted *openapi3.Schema, keyword, plain string, edge, beyond uint64) (all []candidate) {
 	if isFree(wanted) {
 		all = append(all, candidate{keyword, strings.Repeat("蘭", int(edge))})
 	}
 	longer := *wanted
 	longer.MinLength = beyond
 	longer.MaxLength = nil
-	grown, _ := g.matchPattern(&longer) // without a match it is empty
-	return append(all,
-		candidate{keyword, plain},
-		candidate{keyword, strings.Repeat("x", int(beyond))},
-		candidate{keyword, strings.Repeat("0", int(beyond))},
-		candidate{keyword, grown},
-	)
+	matching := g.firstAllowed(&longer, samples(&longer), "")
+	zeroes := strings.Repeat("0", int(beyond))
+	letters := strings.Repeat("x", int(beyond))
+	return append(all, candidatesOf(keyword, plain, letters, zeroes, matching)...)
 }

@@ -10,99 +10,90 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
+// Numbers are decimal fractions here, as the document has them: a float64 is only near 0.1, so a value at
+// such a bound would be on the wrong side of it.
+
 var (
 	oneWhole = big.NewRat(1, 1)
 	oneHalf  = big.NewRat(1, 2)
 )
 
-// bounds are the numbers that a schema allows. They are decimal fractions, as the document has them,
-// where a float64 is only near.
-type bounds struct {
-	wanted          *openapi3.Schema
-	demanded        []string
-	isWhole         bool
-	step            *big.Rat // from one number that is allowed to the next
-	least, greatest *big.Rat
-	lowest, highest int64 // the integers between them
-}
-
-// boundsOf reads the bounds of a schema. Where it has none, integers have those of their format.
-func boundsOf(wanted *openapi3.Schema) bounds {
-	b := bounds{
-		wanted:   wanted,
-		demanded: demandedKeywords(wanted),
-		isWhole:  wanted.Type.Is("integer"),
-		step:     oneHalf,
-	}
-	switch {
-	case wanted.MultipleOf != nil && *wanted.MultipleOf > 0:
-		b.step = decimal(*wanted.MultipleOf)
-	case b.isWhole:
-		b.step = oneWhole
-	}
-	b.lowest, b.highest = Limits(wanted)
-	b.least = new(big.Rat).SetInt64(b.lowest)
-	b.greatest = new(big.Rat).SetInt64(b.highest)
-	if wanted.Min != nil && !b.isWhole {
-		b.least = decimal(*wanted.Min)
-	}
-	if wanted.Max != nil && !b.isWhole {
-		b.greatest = decimal(*wanted.Max)
-	}
-	return b
-}
+// The keywords that may be broken at the end of a range.
+var (
+	lowerKeywords = []string{"minimum", "exclusiveMinimum", "multipleOf", "format"}
+	upperKeywords = []string{"maximum", "exclusiveMaximum", "multipleOf", "format"}
+)
 
 // numberCandidates are numbers at the bounds of a schema and beside them.
 func numberCandidates(wanted *openapi3.Schema) (all []candidate) {
 	for _, number := range []json.Number{"1.5", "1", "0", "-1"} {
 		all = append(all, candidate{"type", number})
 	}
-	b := boundsOf(wanted)
-	all = append(all, b.near(big.NewRat(3, 2), true, "multipleOf")...)
-	all = append(all, b.near(b.least, true, "minimum", "exclusiveMinimum", "multipleOf", "format")...)
-	all = append(all, b.near(b.greatest, false, "maximum", "exclusiveMaximum", "multipleOf", "format")...)
+	all = append(all, numbersNear(wanted, []string{"multipleOf"}, big.NewRat(3, 2))...)
+	low, high := Limits(wanted)
+	all = append(all, numbersNear(wanted, lowerKeywords, edges(wanted.Min, low)...)...)
+	all = append(all, numbersNear(wanted, upperKeywords, edges(wanted.Max, high)...)...)
 	if wanted.Format == "int32" {
+		// Cut to 32 bits, it may be within the bounds.
 		all = append(all, candidate{"format", json.Number("2147483648")})
 	}
-	hasBounds := wanted.Min != nil && wanted.Max != nil
-	if hasBounds && !b.isWhole {
-		middle := new(big.Rat).Add(b.least, b.greatest)
-		all = append(all, candidate{"type", numberOf(middle.Mul(middle, oneHalf))})
-	}
-	return append(all, b.integers()...)
-}
-
-// integers are those at the ends, and those at 2^53: beyond it a float64 is off by one.
-func (b bounds) integers() (all []candidate) {
-	if !b.isWhole {
-		return nil
-	}
-	for _, number := range []int64{b.lowest, b.highest, 1 << 53, 1<<53 + 1} {
-		if min(max(number, b.lowest), b.highest) == number {
+	if wanted.Type.Is("integer") {
+		// Beyond 2^53 a float64 is off by one.
+		for _, number := range []int64{low, high, 1 << 53, 1<<53 + 1} {
 			all = append(all, candidate{"type", json.Number(strconv.FormatInt(number, 10))})
 		}
 	}
 	return all
 }
 
-// near are numbers at a bound and on both sides of it, for keywords that the schema has. Half a step beyond
-// a bound is what rounding gets wrong.
-func (b bounds) near(bound *big.Rat, upwards bool, keywords ...string) (all []candidate) {
-	if b.isWhole || b.wanted.MultipleOf != nil {
-		bound = multiple(bound, b.step, upwards)
+// edges are where a range may end: at the bound, if the document has one, and at the last integer.
+func edges(bound *float64, integer int64) []*big.Rat {
+	last := new(big.Rat).SetInt64(integer)
+	if bound == nil {
+		return []*big.Rat{last}
 	}
-	halfStep := new(big.Rat).Mul(b.step, oneHalf)
+	return []*big.Rat{decimal(*bound), last}
+}
+
+// numbersNear are numbers at some edges and on both sides of them, and of the multiples after them, for the
+// keywords that a schema has. Half a step beyond an edge is what rounding gets wrong.
+func numbersNear(wanted *openapi3.Schema, keywords []string, edges ...*big.Rat) (all []candidate) {
+	step := stepOf(wanted)
+	var centers []*big.Rat
+	for _, edge := range edges {
+		centers = append(centers, multipleFrom(edge, step), edge)
+	}
+	demanded := demandedKeywords(wanted)
 	for _, keyword := range keywords {
-		if !slices.Contains(b.demanded, keyword) {
-			continue
-		}
-		for _, distance := range []*big.Rat{new(big.Rat), b.step, oneWhole, halfStep} {
-			all = append(all,
-				candidate{keyword, numberOf(new(big.Rat).Add(bound, distance))},
-				candidate{keyword, numberOf(new(big.Rat).Sub(bound, distance))})
+		if slices.Contains(demanded, keyword) {
+			all = append(all, numbersAround(keyword, centers, step)...)
 		}
 	}
 	return all
+}
+
+// numbersAround are numbers on both sides of others, for a keyword.
+func numbersAround(keyword string, centers []*big.Rat, step *big.Rat) (all []candidate) {
+	halfStep := new(big.Rat).Mul(step, oneHalf)
+	for _, center := range centers {
+		for _, distance := range []*big.Rat{new(big.Rat), step, oneWhole, halfStep} {
+			all = append(all,
+				candidate{keyword, numberOf(new(big.Rat).Add(center, distance))},
+				candidate{keyword, numberOf(new(big.Rat).Sub(center, distance))})
+		}
+	}
+	return all
+}
+
+// stepOf is how far a number of a schema is from the next one. Fractions have no next one.
+func stepOf(wanted *openapi3.Schema) *big.Rat {
+	switch {
+	case wanted.MultipleOf != nil && *wanted.MultipleOf > 0:
+		return decimal(*wanted.MultipleOf)
+	case wanted.Type.Is("integer"):
+		return oneWhole
+	}
+	return oneHalf
 }
 
 // decimal is a number as the document has it.
@@ -117,51 +108,60 @@ func numberOf(exact *big.Rat) json.Number {
 	return json.Number(exact.FloatString(digits))
 }
 
-// multiple returns the first multiple of a step from a number on.
-func multiple(number, step *big.Rat, upwards bool) *big.Rat {
+// multipleFrom returns the first multiple of a step from a number on.
+func multipleFrom(number, step *big.Rat) *big.Rat {
 	times := new(big.Rat).Quo(number, step)
-	whole := new(big.Int).Div(times.Num(), times.Denom()) // rounds down
-	if upwards && !times.IsInt() {
-		whole.Add(whole, big.NewInt(1))
+	if !times.IsInt() {
+		below := new(big.Int).Div(times.Num(), times.Denom()) // rounds down
+		times.SetInt(below.Add(below, big.NewInt(1)))
 	}
-	return times.Mul(times.SetInt(whole), step)
+	return times.Mul(times, step)
 }
 
 // plainNumber returns a number that a schema allows.
 func (g *Generator) plainNumber(wanted *openapi3.Schema) any {
 	for _, number := range numberCandidates(wanted) {
-		if isAllowed, _ := g.verdict(wanted, "", number.value); isAllowed {
+		if g.Fits(wanted, number.value) {
 			return number.value
 		}
 	}
 	return json.Number("1")
 }
 
-// Limits are the smallest and the largest integer that a schema allows. float64 has no 2^63-1, so a bound
-// beyond int64 is cut.
+// Limits are the smallest and the largest integer that a schema allows.
 func Limits(wanted *openapi3.Schema) (low, high int64) {
-	low = math.MinInt64
-	high = math.MaxInt64
+	low, high = math.MinInt64, math.MaxInt64
 	if wanted.Format == "int32" {
-		low = math.MinInt32
-		high = math.MaxInt32
+		low, high = math.MinInt32, math.MaxInt32
 	}
 	if wanted.Min != nil {
-		bound := math.Ceil(*wanted.Min)
-		if wanted.ExclusiveMin.IsTrue() && bound == *wanted.Min {
-			bound++
-		}
-		low = max(low, int64(bound))
+		first := firstWhole(*wanted.Min, wanted.ExclusiveMin.IsTrue())
+		low = max(low, saturated(first))
 	}
-	if wanted.Max == nil {
-		return low, high
-	}
-	bound := math.Floor(*wanted.Max)
-	if wanted.ExclusiveMax.IsTrue() && bound == *wanted.Max {
-		bound--
-	}
-	if bound < math.MaxInt64 {
-		high = min(high, int64(bound))
+	if wanted.Max != nil {
+		last := -firstWhole(-*wanted.Max, wanted.ExclusiveMax.IsTrue())
+		high = min(high, saturated(last))
 	}
 	return low, high
+}
+
+// firstWhole returns the first whole number that a lower bound allows.
+func firstWhole(bound float64, isExclusive bool) float64 {
+	whole := math.Ceil(bound)
+	if isExclusive && whole == bound {
+		return whole + 1
+	}
+	return whole
+}
+
+// saturated is a whole number as an int64, or the end of the range if it is beyond it. float64 has no 2^63-1, so
+// a document that has it is read as 2^63.
+func saturated(whole float64) int64 {
+	switch {
+	case whole >= math.MaxInt64:
+		return math.MaxInt64
+	case whole <= math.MinInt64:
+		return math.MinInt64
+	}
+	return int64(whole)
 }

@@ -1,11 +1,13 @@
 package values
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"regexp/syntax"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
@@ -15,64 +17,59 @@ import (
 // longest is the longest text that is made, in characters.
 const longest = 1 << 20
 
-// plainText returns the plainest string.
+// plainText returns the plainest string. Where a pattern or a format that is not known makes a text hard to
+// guess, the example of the document comes first.
 func (g *Generator) plainText(wanted *openapi3.Schema) string {
-	fits := func(text string) bool { return g.Fits(wanted, text) }
-	isKnown := schema.IsKnownFormat(wanted.Format)
-	if wanted.Pattern != "" || !isKnown {
-		if text, is := wanted.Example.(string); is && fits(text) {
-			return text
-		}
-		if text, ok := g.matchPattern(wanted); ok {
+	var texts []string
+	example, isText := wanted.Example.(string)
+	isHard := wanted.Pattern != "" || !schema.IsKnownFormat(wanted.Format)
+	if isText && isHard {
+		texts = append(texts, example)
+	}
+	texts = slices.Concat(texts, samples(wanted), schema.Formats[wanted.Format].Valid)
+	return g.firstAllowed(wanted, texts, padded("Ficus", wanted))
+}
+
+// firstAllowed returns the first text that a schema allows, or another one if it allows none.
+func (g *Generator) firstAllowed(wanted *openapi3.Schema, texts []string, otherwise string) string {
+	for _, text := range texts {
+		if g.Fits(wanted, text) {
 			return text
 		}
 	}
-	valid := schema.Formats[wanted.Format].Valid
-	if i := slices.IndexFunc(valid, fits); i >= 0 {
-		return valid[i]
-	}
-	return padded("Ficus", wanted)
+	return otherwise
 }
 
 // padded makes a text as long as a schema wants it. Lengths are in characters. It cuts at the beginning,
 // because identities differ at their end.
 func padded(text string, wanted *openapi3.Schema) string {
-	runes := []rune(text)
-	if need := int(min(wanted.MinLength, longest)) - len(runes); need > 0 {
-		return text + strings.Repeat("x", need)
+	missing := int(min(wanted.MinLength, longest)) - utf8.RuneCountInString(text)
+	text += strings.Repeat("x", max(missing, 0))
+	surplus := 0
+	if wanted.MaxLength != nil {
+		surplus = utf8.RuneCountInString(text) - int(min(*wanted.MaxLength, longest))
 	}
-	if wanted.MaxLength == nil || uint64(len(runes)) <= *wanted.MaxLength {
-		return text
-	}
-	// The end is what makes identities different.
-	return string(runes[uint64(len(runes))-*wanted.MaxLength:])
+	return string([]rune(text)[max(surplus, 0):])
 }
 
-// matchPattern returns a text that the pattern of a schema matches and its other keywords allow, or false
-// if it finds none. What the syntax gives is
-// tried on the schema, because it looks neither ahead nor back.
-func (g *Generator) matchPattern(wanted *openapi3.Schema) (text string, ok bool) {
-	if wanted.Pattern == "" {
-		return "", false
-	}
+// samples are texts that the pattern of a schema may match, as they are and as long as they must be. They
+// match its syntax, but the pattern may also look ahead or back.
+func samples(wanted *openapi3.Schema) (texts []string) {
 	parsed, err := syntax.Parse(schema.GoPattern(wanted.Pattern), syntax.Perl)
-	if err != nil {
-		return "", false
+	if wanted.Pattern == "" || err != nil {
+		return nil
 	}
-	parsed = parsed.Simplify()
-	least := int(min(wanted.MinLength, 1<<13))
+	parsed = parsed.Simplify() // leaves no {n,m}
+	least := int(min(wanted.MinLength, 4096))
 	for _, repeats := range []int{1, least, least / 2, 2, 0} {
-		text := sample(parsed, min(repeats, 4096))
-		for _, candidate := range []string{text, padded(text, wanted)} {
-			if g.Fits(wanted, candidate) {
-				return candidate, true
-			}
-		}
+		text := sample(parsed, repeats)
+		texts = append(texts, text, padded(text, wanted))
 	}
-	return "", false
+	return texts
 }
 
-// sample returns a text that an expression matches, if it needs no look around.
+// sample returns a text that an expression matches, if it needs no look around. What may be repeated is
+// repeated so often, but not what is in it.
 func sample(expression *syntax.Regexp, repeats int) string {
 	switch expression.Op {
 	case syntax.OpLiteral:
@@ -87,28 +84,19 @@ func sample(expression *syntax.Regexp, repeats int) string {
 		return strings.Repeat(sample(expression.Sub[0], 1), repeats)
 	case syntax.OpPlus:
 		return strings.Repeat(sample(expression.Sub[0], 1), max(1, repeats))
-	case syntax.OpConcat:
-		text := ""
-		for _, part := range expression.Sub {
-			text += sample(part, repeats)
-		}
-		return text
 	}
-	return ""
+	// The parts of a concatenation; what matches no character has none.
+	text := ""
+	for _, part := range expression.Sub {
+		text += sample(part, repeats)
+	}
+	return text
 }
 
 // sampleOfClass returns a letter or digit of a class, which is the plainest character, or its first one.
-func sampleOfClass(expression *syntax.Regexp) string {
-	class := regexp.MustCompile("^" + expression.String() + "$")
-	for _, plain := range "aA0x-_." {
-		if class.MatchString(string(plain)) {
-			return string(plain)
-		}
-	}
-	if len(expression.Rune) == 0 {
-		return ""
-	}
-	return string(expression.Rune[0])
+func sampleOfClass(class *syntax.Regexp) string {
+	plain := regexp.MustCompile(class.String()).FindString("aA0x-_.")
+	return cmp.Or(plain, string(class.Rune[:min(1, len(class.Rune))]))
 }
 
 // another returns a valid value that is not among others, if there is one.
@@ -117,8 +105,8 @@ func (g *Generator) another(wanted *openapi3.Schema, others []any) any {
 	for _, other := range others {
 		taken[encoded(other)] = true
 	}
-	for i := range int64(len(others) + 1) {
-		value := g.numbered(wanted, i)
+	for number := range int64(len(others) + 1) {
+		value := g.numbered(wanted, number)
 		if !taken[encoded(value)] && g.Fits(wanted, value) {
 			return value
 		}
@@ -126,18 +114,17 @@ func (g *Generator) another(wanted *openapi3.Schema, others []any) any {
 	return g.Base(wanted)
 }
 
-// numbered returns the value of a schema with a number, if it has values that can be counted.
+// numbered returns another value for each number, if a schema has values that can be counted. Whether
+// the schema allows it is not looked at.
 func (g *Generator) numbered(wanted *openapi3.Schema, number int64) any {
 	flat := g.Flatten(wanted)
-	isFreeText := flat.Type.Is("string") && flat.Pattern == "" && schema.Formats[flat.Format].Check == nil
-	low, high := Limits(flat)
-	isCounted := flat.Type.Is("integer") && flat.MultipleOf == nil
 	switch {
-	case int64(len(flat.Enum)) > number:
+	case number < int64(len(flat.Enum)):
 		return normalEnum(flat, number)
-	case isCounted && low+number+1 <= high:
+	case flat.Type.Is("integer"):
+		low, _ := Limits(flat)
 		return max(low, 0) + number + 1
-	case isFreeText:
+	case flat.Type.Is("string"):
 		return padded(fmt.Sprintf("%dFicus", number), flat)
 	}
 	return g.Base(wanted)
