@@ -2,6 +2,8 @@ package values
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
@@ -28,10 +30,8 @@ type ParameterVariant struct {
 func (g *Generator) BaseParameter(parameter *openapi3.Parameter) (text string, ok bool) {
 	wanted, _ := document.ParameterSchema(parameter)
 	for _, value := range []any{parameter.Example, wanted.Example, g.Base(wanted)} {
-		if value == nil {
-			continue
-		}
-		if text, ok := document.Written(parameter, jsonvalue.Normal(value)); ok {
+		// Null cannot be written, and stands for an example that is not there.
+		if text, ok := document.Written(parameter, jsonvalue.Normal(value)); ok && value != nil {
 			return text, true
 		}
 	}
@@ -48,43 +48,39 @@ func (g *Generator) ParameterVariants(parameter *openapi3.Parameter) (all []Para
 		// It is the easiest match of a pattern.
 		own.Example = parameter.Example
 	}
-	for _, variant := range g.variantsOfParameter(parameter, &own, isJSON) {
+	variants := append(exampleVariant(parameter), g.Variants(&own)...)
+	if !isJSON {
+		variants = g.asTexts(&own, variants, parameter.In)
+	}
+	for _, variant := range variants {
 		text, canBeWritten := document.Written(parameter, variant.Value)
 		if canBeWritten || variant.Demand {
 			all = append(all, newParameterVariant(parameter, variant, text))
 		}
 	}
 	isStrict := g.Rules.StrictParameters && parameter.In == "query"
-	hasOneText := !isJSON && g.isScalar(&own)
-	if isStrict && hasOneText {
-		once, _ := document.Written(parameter, "1")
-		all = append(all, ParameterVariant{
-			Promise: "parameter " + parameter.Name + " once, refused",
-			Text:    once + "&" + once,
-			Shown:   "twice",
-		})
+	if isStrict && !isJSON && g.isScalar(&own) {
+		all = append(all, twice(parameter))
 	}
 	return all
 }
 
-// variantsOfParameter returns the values that a parameter is written with.
-func (g *Generator) variantsOfParameter(parameter *openapi3.Parameter, own *openapi3.Schema, isJSON bool) (all []Variant) {
-	if parameter.Example != nil {
-		all = append(all, Variant{
-			Keyword: "example",
-			Value:   jsonvalue.Normal(parameter.Example),
-			Valid:   true,
-		})
+// exampleVariant is the example of a parameter: its author has promised that it is accepted.
+func exampleVariant(parameter *openapi3.Parameter) []Variant {
+	if parameter.Example == nil {
+		return nil
 	}
-	if isJSON { // it has types
-		return append(all, g.Variants(own)...)
-	}
-	for _, variant := range g.Variants(own) {
-		if variant.Valid || g.isWrongText(own, variant) {
-			all = append(all, variant)
-		}
-	}
-	return append(all, g.wrongTextsIn(own, parameter.In)...)
+	example := jsonvalue.Normal(parameter.Example)
+	return []Variant{{Keyword: "example", Value: example, Valid: true}}
+}
+
+// asTexts returns the variants that are still what they are when they are written as text, and texts that
+// have no value.
+func (g *Generator) asTexts(wanted *openapi3.Schema, variants []Variant, in string) []Variant {
+	variants = slices.DeleteFunc(variants, func(v Variant) bool {
+		return !v.Valid && !g.isWrongText(wanted, v)
+	})
+	return append(variants, g.wrongTextsIn(wanted, in)...)
 }
 
 // newParameterVariant names what a variant shows.
@@ -95,6 +91,16 @@ func newParameterVariant(parameter *openapi3.Parameter, variant Variant, text st
 		Promise: fmt.Sprintf("parameter %s %s, %s", place, variant.Keyword, variant.Outcome()),
 		Text:    text,
 		Shown:   fmt.Sprintf("%.40q", fmt.Sprint(variant.Value)),
+	}
+}
+
+// twice is a parameter that is given twice.
+func twice(parameter *openapi3.Parameter) ParameterVariant {
+	once, _ := document.Written(parameter, "1")
+	return ParameterVariant{
+		Promise: "parameter " + parameter.Name + " once, refused",
+		Text:    once + "&" + once,
+		Shown:   "twice",
 	}
 }
 
@@ -112,7 +118,8 @@ func (g *Generator) isScalar(wanted *openapi3.Schema) bool {
 	return !flat.Type.Is("array") && !flat.Type.Is("object")
 }
 
-// asRead returns what a service reads where a value is written as text, as far as it can.
+// asRead returns what a service reads where a value is written as text, as far as it can. Members that no
+// property names are texts.
 func (g *Generator) asRead(wanted *openapi3.Schema, value any) any {
 	flat := g.Flatten(wanted)
 	switch value := value.(type) {
@@ -122,15 +129,11 @@ func (g *Generator) asRead(wanted *openapi3.Schema, value any) any {
 		})
 	case map[string]any:
 		return jsonvalue.Map(value, func(name string, member any) any {
-			if property := flat.Properties[name]; property != nil {
-				return g.asRead(property.Value, member)
-			}
-			return member
+			return g.asRead(schema.Of(flat.Properties[name]), member)
 		})
 	}
 	text := fmt.Sprint(value)
-	branches := append([]*openapi3.Schema{}, g.Branches(flat)...)
-	for _, branch := range append(branches, flat) {
+	for _, branch := range slices.Concat(g.Branches(flat), []*openapi3.Schema{flat}) {
 		typed, err := judge.ParseText(g.Flatten(branch), text)
 		if err == nil && g.Fits(branch, typed) {
 			return typed
@@ -142,84 +145,79 @@ func (g *Generator) asRead(wanted *openapi3.Schema, value any) any {
 // wrongTextsIn returns texts that have not the type of a schema, or of its items or members.
 func (g *Generator) wrongTextsIn(wanted *openapi3.Schema, in string) (all []Variant) {
 	flat := g.Flatten(wanted)
-	switch {
-	case flat.Type.Is("array"):
+	if flat.Type.Is("array") {
 		for _, wrong := range g.wrongTexts(schema.Of(flat.Items), in) {
-			all = append(all, Variant{
-				Pointer: "/0",
-				Keyword: wrong.Keyword,
-				Value:   g.Many(flat, flat.MinItems, wrong.Value),
-			})
+			all = append(all, wrong.below("/0", g.Many(flat, flat.MinItems, wrong.Value)))
 		}
-	case flat.Type.Is("object"):
-		for _, name := range PropertyNames(flat) {
-			for _, wrong := range g.wrongTexts(flat.Properties[name].Value, in) {
-				all = append(all, Variant{
-					Pointer: "/" + name,
-					Keyword: wrong.Keyword,
-					Value:   g.with(flat, name, wrong.Value),
-				})
-			}
-		}
-	default:
+		return all
+	}
+	if !flat.Type.Is("object") {
 		return g.wrongTexts(wanted, in)
+	}
+	for _, name := range PropertyNames(flat) {
+		for _, wrong := range g.wrongTexts(flat.Properties[name].Value, in) {
+			all = append(all, wrong.below("/"+name, g.with(flat, name, wrong.Value)))
+		}
 	}
 	return all
 }
 
-// Texts that are no integers, for a service that reads canonical ones only, and for any service.
-var (
-	strictWrongIntegers = []string{"x", "+1", "01", "-0", "1.0", "1e0", "1 ", "1,2", "0x1", "١"}
-	wrongIntegers       = []string{"x", "1.5", "1x"}
-)
-
-// wrongTexts returns texts that have not the type of a schema, which is neither an array nor
-// an object.
+// wrongTexts returns texts that have not the type of a schema, which is neither an array nor an object. What
+// is wrong for one branch of a choice may be right for another one.
 func (g *Generator) wrongTexts(wanted *openapi3.Schema, in string) (all []Variant) {
 	flat := g.Flatten(wanted)
 	branches := g.Branches(flat)
-	for _, branch := range branches {
-		for _, wrong := range g.wrongTexts(branch, in) {
-			if !g.Fits(wanted, g.asRead(wanted, wrong.Value)) {
-				all = append(all, Variant{Keyword: compositionOf(flat), Value: wrong.Value})
-			}
+	if len(branches) == 0 {
+		for _, text := range g.textsOfNoType(flat, in) {
+			all = append(all, Variant{Keyword: "type", Value: text})
 		}
-	}
-	if len(branches) > 0 {
 		return all
 	}
-	for _, text := range g.textsOfNoType(flat, in == "query") {
-		all = append(all, Variant{Keyword: "type", Value: text})
+	for _, branch := range branches {
+		all = append(all, g.wrongTexts(branch, in)...)
 	}
-	return all
+	for i := range all {
+		all[i].Keyword = compositionOf(flat)
+	}
+	return slices.DeleteFunc(all, func(v Variant) bool {
+		return g.Fits(wanted, g.asRead(wanted, v.Value))
+	})
 }
 
-// textsOfNoType are texts that are no value of a type. Any text is a string.
-func (g *Generator) textsOfNoType(flat *openapi3.Schema, inQuery bool) []string {
-	switch {
-	case flat.Type.Is("integer"):
-		return g.textsOfNoInteger(inQuery)
-	case flat.Type.Is("number"):
-		return []string{"x"}
-	case flat.Type.Is("boolean"):
-		return []string{"maybe"}
-	}
-	isAnyText := flat.Type.Is("string") && flat.Pattern == "" && len(flat.Enum) == 0
-	isSent := g.Rules.StrictParameters && inQuery
-	if isAnyText && isSent {
-		return []string{"\xff"} // no string is made of this
-	}
-	return nil
+// misfits are texts that are no value of a type.
+type misfits struct {
+	// For any service, or for one that reads each value in one form only.
+	loose, strict []string
+	// Such a service refuses these in a query, too. In a path an empty text would be another path, and in a
+	// header none.
+	inStrictQuery []string
 }
 
-// textsOfNoInteger are texts that are no integer. Only in a query can one be empty: a path would be another
-// one, and a header none.
-func (g *Generator) textsOfNoInteger(inQuery bool) []string {
+// misfitsOf has the texts by type. Any text is a string, but not any bytes.
+var misfitsOf = map[string]misfits{
+	"integer": {
+		loose:         []string{"x", "1.5", "1x"},
+		strict:        []string{"x", "+1", "01", "-0", "1.0", "1e0", "1 ", "1,2", "0x1", "١"},
+		inStrictQuery: []string{""},
+	},
+	"number":  {loose: []string{"x"}, strict: []string{"x"}},
+	"boolean": {loose: []string{"maybe"}, strict: []string{"maybe"}},
+	"string":  {inStrictQuery: []string{"\xff"}},
+}
+
+// textsOfNoType are texts that are no value of the type of a schema. Of a string with a pattern or an
+// enumeration there are others, which are wrong for them.
+func (g *Generator) textsOfNoType(flat *openapi3.Schema, in string) []string {
+	isChosen := flat.Pattern != "" || len(flat.Enum) > 0
+	if isChosen && flat.Type.Is("string") {
+		return nil
+	}
+	wrong := misfitsOf[strings.Join(flat.Type.Slice(), " or ")]
 	switch {
 	case !g.Rules.StrictParameters:
-		return wrongIntegers
-	case inQuery:
-		return append([]string{""}, strictWrongIntegers...)
+		return wrong.loose
+	case in == "query":
+		return slices.Concat(wrong.inStrictQuery, wrong.strict)
 	}
-	return strictWrongIntegers
+	return wrong.strict
 }

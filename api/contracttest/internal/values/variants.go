@@ -34,6 +34,16 @@ func (v Variant) Outcome() string {
 	return "refused"
 }
 
+// isBroken reports whether the value must be refused.
+func (v Variant) isBroken() bool { return !v.Valid && !v.Demand }
+
+// below returns the variant of what has the value of this one at a place of it.
+func (v Variant) below(place string, whole any) Variant {
+	v.Pointer = place + v.Pointer
+	v.Value = whole
+	return v
+}
+
 // index finds the index of an item in a pointer.
 var index = regexp.MustCompile(`/[0-9]+(/|$)`)
 
@@ -43,11 +53,9 @@ func Place(pointer string) string { return index.ReplaceAllString(pointer, "/*$1
 // demands are what both sides of a keyword promise.
 func demands(keywords ...string) (all []Variant) {
 	for _, keyword := range keywords {
-		all = append(all, Variant{
-			Keyword: keyword,
-			Valid:   true,
-			Demand:  true,
-		}, Variant{Keyword: keyword, Demand: true})
+		all = append(all,
+			Variant{Keyword: keyword, Valid: true, Demand: true},
+			Variant{Keyword: keyword, Demand: true})
 	}
 	return all
 }
@@ -116,11 +124,7 @@ func (g *Generator) variants(wanted *openapi3.Schema) (all []Variant) {
 	}
 	if len(wanted.AllOf) > 0 {
 		all = append(all, g.firstBreaking(wanted, "allOf", all)...)
-		all = append(all, Variant{
-			Keyword: "allOf",
-			Value:   g.Base(wanted),
-			Valid:   true,
-		})
+		all = append(all, Variant{Keyword: "allOf", Value: g.Base(wanted), Valid: true})
 	}
 	if flat.Not != nil {
 		all = append(all, g.notVariants(wanted, flat)...)
@@ -136,8 +140,7 @@ func (g *Generator) variants(wanted *openapi3.Schema) (all []Variant) {
 // firstBreaking returns a variant of a part that breaks the whole. One is enough: all are sent for the part.
 func (g *Generator) firstBreaking(whole *openapi3.Schema, keyword string, parts []Variant) []Variant {
 	for _, part := range parts {
-		isBroken := !part.Valid && !part.Demand
-		if isBroken && !g.Fits(whole, part.Value) {
+		if part.isBroken() && !g.Fits(whole, part.Value) {
 			return []Variant{{Keyword: keyword, Value: part.Value}}
 		}
 	}
@@ -225,23 +228,33 @@ func (g *Generator) fewer(all []Variant) []Variant {
 var looseIntegers = []string{"1.0", "1e2", "1e400", strings.Repeat("9", 400)}
 
 // simpleVariants returns the variants of a schema that is not composed.
-func (g *Generator) simpleVariants(wanted *openapi3.Schema) (all []Variant) {
-	madeUp := isMadeUp(wanted)
-	switch {
-	case madeUp:
-	case g.IsIdentity(wanted):
-		all = append(all, Variant{
-			Keyword: "type",
-			Value:   g.Identity(wanted),
-			Valid:   true,
-		})
-	default:
-		all = append(all, Variant{
-			Keyword: "type",
-			Value:   g.simpleBase(wanted, g.active[wanted] > 1),
-			Valid:   true,
-		})
+func (g *Generator) simpleVariants(wanted *openapi3.Schema) []Variant {
+	return slices.Concat(
+		g.plainVariant(wanted),
+		g.otherTypes(wanted),
+		g.nullVariant(wanted),
+		simpleDemands(wanted),
+		g.chosen(wanted),
+		g.innerVariants(wanted),
+	)
+}
+
+// plainVariant is the plainest value, unless it is made up: then nothing is known of it.
+func (g *Generator) plainVariant(wanted *openapi3.Schema) []Variant {
+	if isMadeUp(wanted) {
+		return nil
 	}
+	plain := Variant{Keyword: "type", Valid: true}
+	if g.IsIdentity(wanted) {
+		plain.Value = g.Identity(wanted)
+	} else {
+		plain.Value = g.simpleBase(wanted, g.active[wanted] > 1)
+	}
+	return []Variant{plain}
+}
+
+// otherTypes are values of types that a schema does not have.
+func (g *Generator) otherTypes(wanted *openapi3.Schema) (all []Variant) {
 	for _, typed := range ofEachType {
 		if !typed.isOf(wanted) {
 			all = append(all, Variant{Keyword: "type", Value: typed.value})
@@ -252,29 +265,28 @@ func (g *Generator) simpleVariants(wanted *openapi3.Schema) (all []Variant) {
 			all = append(all, Variant{Keyword: "type", Value: json.Number(text)})
 		}
 	}
-	if g.saysNull(wanted) {
-		all = append(all, Variant{Keyword: "nullable", Valid: wanted.Nullable})
-	}
-	all = append(all, demands(demandedKeywords(wanted)...)...)
-	if wanted.Type.Is("object") {
-		all = append(all, Variant{
-			Keyword: "additionalProperties",
-			Valid:   true,
-			Demand:  true,
-		})
-	}
-	all = append(all, g.chosen(wanted, madeUp)...)
-	return append(all, g.innerVariants(wanted)...)
+	return all
 }
 
-// saysNull reports whether a schema says clearly if it allows null. No client means null without a type, and
-// libraries read an enumeration without null that is nullable in different ways.
-func (g *Generator) saysNull(wanted *openapi3.Schema) bool {
+// nullVariant is null. No client means null without a type, and libraries read an enumeration without null
+// that is nullable in different ways: then null is not tried.
+func (g *Generator) nullVariant(wanted *openapi3.Schema) []Variant {
 	isNullableEnum := wanted.Nullable && len(wanted.Enum) > 0
-	if isNullableEnum {
-		return g.Fits(wanted, nil)
+	isUnclear := isNullableEnum && !g.Fits(wanted, nil)
+	if isUnclear || wanted.Type == nil {
+		return nil
 	}
-	return wanted.Type != nil
+	return []Variant{{Keyword: "nullable", Valid: wanted.Nullable}}
+}
+
+// simpleDemands are what the keywords of a schema promise. That an object may have more members is promised
+// without a keyword.
+func simpleDemands(wanted *openapi3.Schema) []Variant {
+	all := demands(demandedKeywords(wanted)...)
+	if wanted.Type.Is("object") {
+		all = append(all, Variant{Keyword: "additionalProperties", Valid: true, Demand: true})
+	}
+	return all
 }
 
 // isMadeUp reports whether no valid text of a schema is known: its format is not, and it has no example.
@@ -283,34 +295,34 @@ func isMadeUp(wanted *openapi3.Schema) bool {
 	return isText && wanted.Example == nil && !schema.IsKnownFormat(wanted.Format)
 }
 
-// chosen are the candidates that show something, each value once. Of most keywords one value on each
-// side of the edge is enough.
-func (g *Generator) chosen(wanted *openapi3.Schema, madeUp bool) (all []Variant) {
+// chosen are the candidates that show something, each value once.
+func (g *Generator) chosen(wanted *openapi3.Schema) (all []Variant) {
+	isGuess := isMadeUp(wanted)
 	seen := map[string]bool{}
 	for _, c := range g.candidates(wanted) {
 		isAllowed, isShown := g.verdict(wanted, c.keyword, c.value)
-		text := encoded(c.value)
-		side := fmt.Sprint(c.keyword, isAllowed)
-		switch c.keyword {
-		case "type":
-			side = text
-		case "enum", "format":
-			side += text
-		}
-		isGuess := isAllowed && madeUp
-		isNew := isShown && !seen[side]
-		if isGuess || !isNew {
+		side := sideOf(c, isAllowed)
+		isUseful := isShown && !(isAllowed && isGuess)
+		if !isUseful || seen[side] {
 			continue
 		}
-		all = append(all, Variant{
-			Keyword: c.keyword,
-			Value:   c.value,
-			Valid:   isAllowed,
-		})
+		all = append(all, Variant{Keyword: c.keyword, Value: c.value, Valid: isAllowed})
 		seen[side] = true
-		seen[text] = true
+		seen[encoded(c.value)] = true
 	}
 	return all
+}
+
+// sideOf is the side of the edge of a keyword that a candidate is on. Of most keywords one value on each side
+// is enough; of a type, a format or an enumeration each value is one of its own.
+func sideOf(c candidate, isAllowed bool) string {
+	switch c.keyword {
+	case "type":
+		return encoded(c.value)
+	case "enum", "format":
+		return fmt.Sprint(c.keyword, isAllowed, encoded(c.value))
+	}
+	return fmt.Sprint(c.keyword, isAllowed)
 }
 
 // verdict reports whether a schema allows a value, and whether the value shows that a keyword is obeyed or
@@ -356,22 +368,18 @@ func (g *Generator) innerVariants(wanted *openapi3.Schema) (all []Variant) {
 	return append(all, g.additionalVariants(wanted)...)
 }
 
-// inArray puts a variant of an item into an array. One that is broken comes second, where it can.
+// inArray puts a variant of an item into an array. One that is broken comes second, where it can: a service
+// may check the first one only.
 func (g *Generator) inArray(wanted *openapi3.Schema, variant Variant) Variant {
 	if variant.Demand {
-		variant.Pointer = "/0" + variant.Pointer
-		return variant
+		return variant.below("/0", nil)
 	}
 	array := g.Many(wanted, wanted.MinItems, variant.Value)
 	if variant.Valid || orMost(wanted.MaxItems) < 2 {
-		variant.Pointer = "/0" + variant.Pointer
-		variant.Value = array
-		return variant
+		return variant.below("/0", array)
 	}
 	rest := array[min(2, len(array)):]
-	variant.Pointer = "/1" + variant.Pointer
-	variant.Value = append([]any{g.Base(schema.Of(wanted.Items)), variant.Value}, rest...)
-	return variant
+	return variant.below("/1", append([]any{g.Base(schema.Of(wanted.Items)), variant.Value}, rest...))
 }
 
 // presence are objects with and without a member.
@@ -398,40 +406,33 @@ func (g *Generator) presence(wanted *openapi3.Schema, name string, property *ope
 }
 
 // memberVariants are objects with the variants of a member.
-func (g *Generator) memberVariants(wanted *openapi3.Schema, name string, property *openapi3.Schema) []Variant {
-	all := g.variants(property)
-	for i := range all {
-		all[i].Pointer = "/" + name + all[i].Pointer
-		if !all[i].Demand {
-			all[i].Value = g.with(wanted, name, all[i].Value)
+func (g *Generator) memberVariants(wanted *openapi3.Schema, name string, property *openapi3.Schema) (all []Variant) {
+	for _, variant := range g.variants(property) {
+		var whole any
+		if !variant.Demand {
+			whole = g.with(wanted, name, variant.Value)
 		}
+		all = append(all, variant.below("/"+name, whole))
 	}
 	return all
 }
 
 // additionalVariants are objects with a member that no property names.
-func (g *Generator) additionalVariants(wanted *openapi3.Schema) (all []Variant) {
-	const pointer, keyword = "/" + schema.UnknownMember, "additionalProperties"
-	if schema.IsClosed(wanted) {
-		all = append(all, Variant{
-			Pointer: pointer,
-			Keyword: keyword,
-			Value:   g.with(wanted, schema.UnknownMember, int64(1)),
-		})
-	}
+func (g *Generator) additionalVariants(wanted *openapi3.Schema) []Variant {
+	broken := Variant{Pointer: "/" + schema.UnknownMember, Keyword: "additionalProperties"}
 	more := wanted.AdditionalProperties.Schema
-	if more == nil || uint64(len(g.with(wanted, schema.UnknownMember, nil))) > orMost(wanted.MaxProps) {
-		return all
+	hasRoom := uint64(len(g.with(wanted, schema.UnknownMember, nil))) <= orMost(wanted.MaxProps)
+	switch {
+	case schema.IsClosed(wanted):
+		broken.Value = g.with(wanted, schema.UnknownMember, int64(1))
+		return []Variant{broken}
+	case more == nil || !hasRoom:
+		return nil
 	}
-	inner := g.memberVariants(wanted, schema.UnknownMember, more.Value)
-	all = append(all, inner...)
-	isBroken := func(v Variant) bool { return !v.Valid && !v.Demand }
-	if i := slices.IndexFunc(inner, isBroken); i >= 0 {
-		all = append(all, Variant{
-			Pointer: pointer,
-			Keyword: keyword,
-			Value:   inner[i].Value,
-		})
+	all := g.memberVariants(wanted, schema.UnknownMember, more.Value)
+	if first := slices.IndexFunc(all, Variant.isBroken); first >= 0 {
+		broken.Value = all[first].Value
+		all = append(all, broken)
 	}
 	return all
 }

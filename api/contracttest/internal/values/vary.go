@@ -7,6 +7,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 )
 
 // encoded is a value as text, to compare it with others.
@@ -24,52 +25,44 @@ func (g *Generator) Varied(wanted *openapi3.Schema) any {
 	flat := g.Flatten(wanted)
 	for _, name := range PropertyNames(flat) {
 		property := flat.Properties[name].Value
-		old := object[name]
-		if old != nil && !g.IsIdentity(property) {
+		old, isThere := object[name]
+		if isThere && !g.IsIdentity(property) {
 			object[name] = g.vary(property, old)
 		}
 	}
-	if object == nil || !g.Fits(wanted, object) {
-		return g.Base(wanted)
+	if object != nil && g.Fits(wanted, object) {
+		return object
 	}
-	return object
+	return g.Base(wanted)
 }
 
 // vary returns another value in place of an old one, or that.
 func (g *Generator) vary(wanted *openapi3.Schema, old any) any {
-	value := g.otherValue(g.Flatten(wanted), old)
-	if value == nil || !g.Fits(wanted, value) {
-		return old
+	if value := g.otherValue(g.Flatten(wanted), old); g.Fits(wanted, value) {
+		return value
 	}
-	return value
+	return old
 }
 
-// otherValue makes another value of the type of an old one, or nil. Whether the schema allows it is not
-// looked at.
+// otherValue makes another value of the type of an old one, if it knows one. Whether the schema allows it is
+// not looked at.
 func (g *Generator) otherValue(flat *openapi3.Schema, old any) any {
 	number := g.drawn.Add(1)
-	switch old := old.(type) {
+	if len(flat.Enum) > 0 {
+		return normalEnum(flat, number)
+	}
+	switch old.(type) {
 	case bool:
 		return number%2 == 0
-	case int64:
-		low, high := Limits(flat)
-		low = max(low, 1)
-		return low + number%min(max(high-low, 0)+1, 1000)
 	case json.Number:
 		return json.Number(fmt.Sprint(number % 100))
 	case string:
-		if len(flat.Enum) > 0 {
-			return normalEnum(flat, number)
-		}
 		return fmt.Sprint("Ficus ", number)
 	case []any:
-		if flat.Items == nil {
-			return old
-		}
-		item := flat.Items.Value
+		item := schema.Of(flat.Items)
 		return g.Many(flat, flat.MinItems, g.vary(item, g.Base(item)))
 	}
-	return nil
+	return old
 }
 
 // The forms of texts that no other test uses.
