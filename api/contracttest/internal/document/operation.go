@@ -160,15 +160,21 @@ func (o *Operation) FirstSuccess() int {
 // Result is the schema of what the operation responds with if it succeeds, or nil.
 func (o *Operation) Result() *openapi3.Schema {
 	for status := http.StatusOK; status < http.StatusAccepted; status++ {
-		response := o.Response(status)
-		if response == nil || !o.Succeeds(status) {
-			continue
-		}
-		if _, schema := JSONOf(response.Content); schema != nil {
-			return schema
+		if result := o.ResultOf(status); result != nil && o.Succeeds(status) {
+			return result
 		}
 	}
 	return nil
+}
+
+// ResultOf returns the schema of the JSON in a response with a status, or nil.
+func (o *Operation) ResultOf(status int) *openapi3.Schema {
+	response := o.Response(status)
+	if response == nil {
+		return nil
+	}
+	_, described := JSONOf(response.Content)
+	return described
 }
 
 // Sends reports whether the response to a success has a header.

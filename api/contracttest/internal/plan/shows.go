@@ -2,6 +2,8 @@ package plan
 
 import (
 	"encoding/json"
+	"errors"
+	"maps"
 	"math"
 	"reflect"
 	"regexp"
@@ -34,17 +36,12 @@ func (p *Planner) shows(x scenario.Interaction, sent map[string]any, operation *
 	if object == nil {
 		return nil
 	}
+	sent = jsonvalue.Object(jsonvalue.Normal(sent))
 	of := p.resourceOf(operation)
 	c := comparison{lenient: of != nil && of.inferred}
-	for name, value := range jsonvalue.Object(jsonvalue.Normal(sent)) {
-		have, isThere := object[name]
-		members := shownMembers(operation, x.Status, name)
-		isUnnamed := !isThere && len(members) == 0
-		if isUnnamed || p.isManaged(of, operation, name) {
-			continue
-		}
-		if !c.isSame(members, value, have, isThere) {
-			return scenario.Brokenf("was sent %s = %v, but has %v", name, value, have)
+	for _, name := range c.lost(schema.Parts(operation.ResultOf(x.Status)), sent, object) {
+		if !p.isManaged(of, operation, name) {
+			return scenario.Brokenf("was sent %s = %v, but has %v", name, sent[name], object[name])
 		}
 	}
 	return nil
@@ -60,97 +57,54 @@ func (p *Planner) isManaged(x *resource, operation *document.Operation, name str
 	return taken != nil && operation.Result() == taken
 }
 
-// shownMembers returns the schemas of a member of a response that a request may have, too.
-func shownMembers(operation *document.Operation, status int, name string) []*openapi3.Schema {
-	response := operation.Response(status)
-	if response == nil {
-		return nil
-	}
-	_, described := document.JSONOf(response.Content)
-	if described == nil {
-		return nil
-	}
-	members := schema.Members(schema.Parts(described), name)
-	return slices.DeleteFunc(members, func(member *openapi3.Schema) bool {
-		return member.WriteOnly
-	})
-}
-
 // comparison compares what was sent with what a response has. If it is lenient, a service may have made
 // one value of another, see isAlike.
 type comparison struct{ lenient bool }
 
-// isSame compares members: one that is absent is like null.
-func (c comparison) isSame(members []*openapi3.Schema, sent, have any, isThere bool) bool {
-	switch {
-	case c.lenient && isAlike(sent, have):
-		return true
-	case sent == nil:
-		return have == nil
+// lost returns the names of the members that were sent and that an object does not have. Others may be
+// there: the service may add some. A member that is absent is like null.
+func (c comparison) lost(schemas []*openapi3.Schema, sent, have map[string]any) (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(sent)) {
+		members := schema.Members(schemas, name)
+		mayBeMissing := len(members) == 0 || schema.IsWriteOnly(members)
+		isMissing := have[name] == nil && mayBeMissing
+		if !isMissing && !c.keeps(members, sent[name], have[name]) {
+			names = append(names, name)
+		}
 	}
-	return isThere && c.equals(members, sent, have)
+	return names
 }
 
-// equals reports whether a response has what was sent: members that are writeOnly
-// or that no schema names may be missing, and others added.
-func (c comparison) equals(schemas []*openapi3.Schema, sent, have any) bool {
-	if c.lenient && isScalar(sent) && isAlike(sent, have) {
+// keeps reports whether a value of a response has what was sent.
+func (c comparison) keeps(schemas []*openapi3.Schema, sent, have any) bool {
+	if c.lenient && isAlike(sent, have) {
 		return true
 	}
 	schemas = schema.Parts(schemas...)
 	switch sent := sent.(type) {
 	case map[string]any:
 		object, isObject := have.(map[string]any)
-		return isObject && c.hasMembers(schemas, sent, object)
+		return isObject && len(c.lost(schemas, sent, object)) == 0
 	case []any:
 		array, isArray := have.([]any)
-		isAsLong := isArray && len(sent) == len(array)
-		return isAsLong && c.hasItems(schema.Items(schemas), sent, array)
+		return isArray && c.keepsItems(schema.Items(schemas), sent, array)
 	}
 	return reflect.DeepEqual(sent, have)
 }
 
-// isScalar reports whether a value is neither an array nor an object.
-func isScalar(value any) bool {
-	switch value.(type) {
-	case []any, map[string]any:
-		return false
+// keepsItems compares arrays item by item. If it is lenient, the service may have sorted the items, or added
+// some.
+func (c comparison) keepsItems(items []*openapi3.Schema, sent, have []any) bool {
+	if !c.lenient {
+		return slices.EqualFunc(sent, have, func(item, other any) bool { return c.keeps(items, item, other) })
 	}
-	return true
-}
-
-// hasItems compares arrays of the same length item by item.
-func (c comparison) hasItems(items []*openapi3.Schema, sent, have []any) bool {
-	for i := range sent {
-		if !c.equals(items, sent[i], have[i]) {
+	for _, item := range sent {
+		isItem := func(other any) bool { return c.keeps(items, item, other) }
+		if !slices.ContainsFunc(have, isItem) {
 			return false
 		}
 	}
 	return true
-}
-
-// hasMembers compares the members that were sent. Others may be there: the service may add some.
-func (c comparison) hasMembers(schemas []*openapi3.Schema, sent, have map[string]any) bool {
-	for name, value := range sent {
-		members := schema.Members(schemas, name)
-		got, isThere := have[name]
-		isRight := c.mayBeMissing(members, value)
-		if isThere {
-			isRight = c.equals(members, value, got)
-		}
-		if !isRight {
-			return false
-		}
-	}
-	return true
-}
-
-// mayBeMissing reports whether a member need not be shown: no schema of the response has it, it is secret, or
-// there is nothing to show.
-func (c comparison) mayBeMissing(members []*openapi3.Schema, sent any) bool {
-	isShown := len(members) > 0 && !schema.IsWriteOnly(members)
-	isNothing := c.lenient && isEmpty(sent)
-	return !isShown || isNothing
 }
 
 // emptyValues are values that a service may store as nothing at all.
@@ -162,9 +116,8 @@ func isEmpty(value any) bool {
 }
 
 // isAlike reports whether a service may have made one value of another: it may trim a text, lower it, or
-// leave out what cannot be printed; round a fraction; sort an array, or empty a value instead of having
-// none. None of it is a
-// loss of data.
+// leave out what cannot be printed; round a fraction; or empty a value instead of having none. None of it is
+// a loss of data.
 func isAlike(sent, have any) bool {
 	if isEmpty(sent) && isEmpty(have) {
 		return true
@@ -174,34 +127,31 @@ func isAlike(sent, have any) bool {
 		text, isText := have.(string)
 		return isText && isAlikeText(sent, text)
 	case json.Number:
-		number, _ := have.(json.Number) // else it is empty, and no number
-		return sent == number || isAlikeFraction(sent, number)
-	case []any:
-		array, isArray := have.([]any)
-		return isArray && !slices.ContainsFunc(sent, func(item any) bool {
-			return !slices.ContainsFunc(array, func(other any) bool { return isAlike(item, other) })
-		})
+		number, isNumber := have.(json.Number)
+		return isNumber && isAlikeFraction(sent, number)
 	}
-	return reflect.DeepEqual(sent, have)
+	return false
 }
 
 // isAlikeText reports whether a service may have made one text of another.
 func isAlikeText(sent, have string) bool {
-	if strings.EqualFold(strings.TrimSpace(sent), strings.TrimSpace(have)) {
-		return true
-	}
 	isOdd := func(r rune) bool { return !unicode.IsPrint(r) || unicode.Is(unicode.M, r) }
-	one, errOne := time.Parse(time.RFC3339, sent)
-	other, errOther := time.Parse(time.RFC3339, have)
-	areTimes := errOne == nil && errOther == nil
-	return strings.ContainsFunc(sent, isOdd) || areTimes && one.Equal(other)
+	isFolded := strings.EqualFold(strings.TrimSpace(sent), strings.TrimSpace(have))
+	return isFolded || strings.ContainsFunc(sent, isOdd) || isSameTime(sent, have)
+}
+
+// isSameTime reports whether two texts are the same time, maybe in other zones.
+func isSameTime(one, other string) bool {
+	timeOne, errOne := time.Parse(time.RFC3339, one)
+	timeOther, errOther := time.Parse(time.RFC3339, other)
+	return errors.Join(errOne, errOther) == nil && timeOne.Equal(timeOther)
 }
 
 // isAlikeFraction reports whether a fraction may be another one that was rounded. Integers are not.
 func isAlikeFraction(sent, have json.Number) bool {
 	one, errOne := sent.Float64()
 	other, errOther := have.Float64()
-	areNumbers := errOne == nil && errOther == nil
 	isFraction := strings.ContainsAny(string(sent+have), ".eE")
-	return areNumbers && isFraction && math.Abs(one-other) <= max(0.01, 1e-6*math.Abs(one))
+	isNear := math.Abs(one-other) <= max(0.01, 1e-6*math.Abs(one))
+	return isFraction && isNear && errors.Join(errOne, errOther) == nil
 }

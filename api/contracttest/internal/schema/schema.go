@@ -51,10 +51,10 @@ func IsComposed(schema *openapi3.Schema) bool {
 }
 
 // Parts adds to schemas those that they are composed of. A value that matches the first ones may have
-// members of each of them.
+// members of each of them. A schema that is nil says nothing.
 func Parts(schemas ...*openapi3.Schema) (all []*openapi3.Schema) {
 	for _, schema := range schemas {
-		if slices.Contains(all, schema) {
+		if schema == nil || slices.Contains(all, schema) {
 			continue
 		}
 		all = append(all, schema)
