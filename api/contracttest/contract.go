@@ -161,9 +161,11 @@ func (c *Contract) Faults(x Interaction) []Fault { return c.judge.Faults(x) }
 // observe judges a response and records what it shows and which status it has. What a wrong response shows is not recorded: a
 // promise is kept by right ones.
 func (c *Contract) observe(x scenario.Interaction, test string) []scenario.Failure {
+	id := ""
 	if operation := c.document.Find(x.Method, x.Path); operation != nil {
-		c.ledger.NoteStatus(operation.ID, x.Status)
+		id = operation.ID
 	}
+	c.ledger.NoteStatus(id, x.Status)
 	failures := c.judge.Failures(x, test, c.options.Header)
 	if len(failures) == 0 {
 		if c.options.Observed != nil {

@@ -32,11 +32,12 @@ const (
 
 // What tests have shown. Package report explains each of them.
 type (
-	Report  = report.Report
-	Count   = report.Count
-	Promise = report.Promise
-	State   = report.State
-	Cause   = report.Cause
+	Report   = report.Report
+	Progress = report.Progress
+	Count    = report.Count
+	Promise  = report.Promise
+	State    = report.State
+	Cause    = report.Cause
 )
 
 // What has become of a promise.

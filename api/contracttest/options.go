@@ -2,6 +2,7 @@ package contracttest
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
 	"github.com/plantstore/plantstore/api/contracttest/internal/plan"
@@ -22,6 +23,9 @@ type Options struct {
 	// LeaveOut are operations that no test sends a request of, by operationId. What they promise is
 	// untried.
 	LeaveOut []string
+	// MaxTime is how long [Contract.Run] and [Test] may take before they report what they have found; what was
+	// not tried by then is untried. 0: as long as all tests take. The command has --max-time for it.
+	MaxTime time.Duration `json:"-"`
 	// NotWritten is the status, such as 501, with which an operation responds that is not written
 	// yet. What it promises is then untried, and [Test] fails once for each such operation.
 	NotWritten int

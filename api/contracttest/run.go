@@ -105,20 +105,45 @@ type Target struct {
 	Without map[string]Credentials
 }
 
+// Why promises are untried that were not tried at the end of a run.
+const (
+	wasStopped = "the run was stopped before it was tried"
+	noTimeLeft = "no time was left to try it: give more as --max-time, in Go MaxTime of the options"
+)
+
 // Run runs every generated test on a target and reports what all tests of the contract have
 // shown. It creates, changes and deletes what the document allows, and at its end removes what it has created,
-// unless ctx was canceled. Its error is that of ctx.
+// unless ctx was canceled. Its error is that of ctx. When ctx or the time of the options ends, the report has what
+// was found so far.
 func (c *Contract) Run(ctx context.Context, target Target) (Report, error) {
-	for test := range c.Tests(ctx) {
-		outcome := test.Try(ctx, target)
-		if ctx.Err() != nil {
+	inTime := ctx
+	if c.options.MaxTime > 0 {
+		var cancel context.CancelFunc
+		inTime, cancel = context.WithTimeout(ctx, c.options.MaxTime)
+		defer cancel()
+	}
+	// Also while the report is made, which needs to know all promises.
+	defer context.AfterFunc(ctx, c.plan.Stop)()
+	for test := range c.Tests(inTime) {
+		outcome := test.Try(inTime, target)
+		if inTime.Err() != nil {
 			break
 		}
 		c.ledger.Record(outcome, test.test.Promises(), test.Name)
 	}
 	c.runner.RemoveCreated(ctx, run.Target(target))
+	switch {
+	case ctx.Err() != nil:
+		c.plan.Stop()
+		c.ledger.End(wasStopped)
+	case inTime.Err() != nil:
+		c.ledger.End(noTimeLeft)
+	}
 	return c.Report(), context.Cause(ctx)
 }
+
+// Progress is how far the tests of the contract have come. It may be called while they run.
+func (c *Contract) Progress() Progress { return c.ledger.Progress() }
 
 // Case is a generated test, ready to run.
 type Case struct {

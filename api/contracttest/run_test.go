@@ -12,7 +12,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/run"
@@ -266,6 +268,30 @@ func TestRunStops(t *testing.T) {
 	})})
 	if !errors.Is(err, context.Canceled) || requests != 3 || len(report.Causes) == 0 || report.Broken == 0 || report.All() != len(report.Promises) {
 		t.Errorf("after %d requests it ends with %v and %+v", requests, err, report.Count)
+	}
+}
+
+// A run that has no more time reports all promises: those that it has not tried are untried, with the reason.
+func TestMaxTime(t *testing.T) {
+	t.Parallel()
+	whole, err := small(Options{}).Run(t.Context(), Target{URL: "http://things.example", Transport: faulty{404, http.Header{}, ""}})
+	must.NoError(t, err)
+	var requests atomic.Int64
+	target := Target{URL: "http://things.example", Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+		if requests.Add(1) > 3 {
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		}
+		return faulty{404, http.Header{}, ""}.RoundTrip(r)
+	})}
+	report, err := small(Options{MaxTime: 100 * time.Millisecond}).Run(t.Context(), target)
+	must.NoError(t, err)
+	if report.All() != whole.All() {
+		t.Errorf("there are %d promises, and in a whole run %d", report.All(), whole.All())
+	}
+	isLate := func(p Promise) bool { return p.State == Untried && p.Why == noTimeLeft }
+	if !slices.ContainsFunc(report.Promises, isLate) || len(report.Causes) > 0 {
+		t.Errorf("the report is %+v", report)
 	}
 }
 

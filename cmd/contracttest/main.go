@@ -26,7 +26,8 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
+	// A second interrupt ends the program at once.
+	context.AfterFunc(ctx, stop)
 	if err := command().Run(ctx, os.Args); err != nil {
 		cli.HandleExitCoder(wrong(err))
 	}
@@ -35,7 +36,8 @@ func main() {
 const description = `DOCUMENT is a file or a URL. URL is where the service has the paths of the document.
 
 The tests create, change and delete resources at URL, and send what a service must
-refuse. Do not run them on a service with data that you need.
+refuse. Do not run them on a service with data that you need. An interrupt (Ctrl-C) ends
+them with a report of what was found so far.
 
 Exit status:
   0  every promise of the document is kept, or what is not is known (--baseline)
@@ -84,6 +86,11 @@ func command() *cli.Command {
 			&cli.BoolFlag{
 				Name:  "write-baseline",
 				Usage: "write the causes and untried promises of this run to the file of --baseline, and exit with 0",
+			},
+			&cli.DurationFlag{
+				Name:  "max-time",
+				Value: 5 * time.Minute,
+				Usage: "end with a report after this `TIME`, such as 90s; what was not tried is untried; 0: run all tests",
 			},
 			&cli.StringFlag{
 				Name:  "options",
@@ -134,6 +141,7 @@ func run(ctx context.Context, cmd *cli.Command) error {
 	options.Header = merged(options.Header, header)
 	options.Known = merged(options.Known, known)
 	options.Seed = cmp.Or(cmd.Uint64("seed"), options.Seed)
+	options.MaxTime = cmd.Duration("max-time")
 	// The service may have kept what earlier runs have created.
 	options.FirstID = cmp.Or(options.FirstID, 1_000_000+rand.Int64N(1_000_000_000))
 	text, err := read(document)
@@ -160,14 +168,20 @@ func run(ctx context.Context, cmd *cli.Command) error {
 	if err := contract.CheckBase(ctx, target); err != nil {
 		return err
 	}
+	hide := func() {}
+	// The log of CI would be full of lines.
+	if isTerminal(os.Stderr) {
+		hide = showProgress(os.Stderr, contract.Progress)
+	}
 	report, stopped := contract.Run(ctx, target)
+	hide()
 	report.Summary(cmd.Root().Writer)
 	fmt.Fprintf(cmd.Root().Writer, "draw the same values again: --seed %d\n", report.Seed)
 	if err := writeReports(cmd, report); err != nil {
 		return err
 	}
-	if stopped != nil {
-		return stopped
+	if stopped != nil && cmd.Bool("write-baseline") {
+		return fmt.Errorf("the baseline is not written: %w", stopped)
 	}
 	if cmd.Bool("write-baseline") {
 		return writeBaseline(baseline, report, options.Known)

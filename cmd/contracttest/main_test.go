@@ -7,7 +7,10 @@ import (
 	"net/http/httptest"
 	"os/exec"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -16,13 +19,14 @@ func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"contracttest
 
 // TestScripts types the command as its users do. Beside the commands of testscript the scripts have
 //
-//	serve SERVICE        starts a service of things: right, wrong, secured or guarded (all paths are), or one that
-//	                     needs a login; sets $URL
+//	serve SERVICE        starts a service of things: right, wrong, secured, guarded (all paths are) or hanging (after
+//	                     some requests), or one that needs a login; sets $URL
+//	hangs                waits until the service gives no more responses
 //	exits STATUS ARG...  runs contracttest, which must exit with the status
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata", RequireUniqueNames: true,
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"serve": serve, "exits": exits},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"serve": serve, "exits": exits, "hangs": hangs},
 	})
 }
 
@@ -48,6 +52,8 @@ func serve(ts *testscript.TestScript, _ bool, args []string) {
 	mux.HandleFunc("GET /openapi.yaml", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte(ts.ReadFile("things.yaml")))
 	})
+	var requests atomic.Int64
+	hanging := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if args[0] == "login" && r.URL.Path == "/token" && r.FormValue("password") == "a-password" {
 			fmt.Fprint(w, `{"access_token":"a-secret-token"}`)
@@ -55,6 +61,14 @@ func serve(ts *testscript.TestScript, _ bool, args []string) {
 		}
 		if args[0] == "login" && r.Header.Get("Authorization") != "Bearer a-secret-token" {
 			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		const answered = 9
+		if n := requests.Add(1); args[0] == "hanging" && n > answered {
+			if n == answered+1 {
+				close(hanging)
+			}
+			<-r.Context().Done()
 			return
 		}
 		if args[0] == "guarded" && r.Header.Get("X-Key") != "a-secret-key" {
@@ -65,6 +79,19 @@ func serve(ts *testscript.TestScript, _ bool, args []string) {
 	}))
 	ts.Defer(server.Close)
 	ts.Setenv("URL", server.URL)
+	hangings.Store(ts, hanging)
+}
+
+// hangings are closed when the service of a script gives no more responses.
+var hangings sync.Map
+
+func hangs(ts *testscript.TestScript, _ bool, _ []string) {
+	hanging, _ := hangings.Load(ts)
+	select {
+	case <-hanging.(chan struct{}):
+	case <-time.After(time.Minute):
+		ts.Fatalf("the service responds to all requests")
+	}
 }
 
 func exits(ts *testscript.TestScript, _ bool, args []string) {

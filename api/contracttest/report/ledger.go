@@ -27,6 +27,10 @@ type Ledger struct {
 	causes  map[string]*Cause // by id
 	// By operation, the statuses of responses.
 	statuses map[string][]int
+	// Of responses.
+	requests int
+	// Why what was not tried will not be tried any more.
+	end string
 
 	promisedOnce sync.Once
 	promised     []string
@@ -49,12 +53,40 @@ func (l *Ledger) Clear() {
 	l.skipped = map[string]string{}
 	l.causes = map[string]*Cause{}
 	l.statuses = map[string][]int{}
+	l.requests = 0
+	l.end = ""
 }
 
-// NoteStatus records the status of a response to an operation.
+// Progress is how many operations have responded, how many requests got a response, and how many causes were
+// found.
+type Progress struct{ Operations, Requests, Causes int }
+
+// Progress is how far the tests have come.
+func (l *Ledger) Progress() Progress {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return Progress{
+		Operations: len(l.statuses),
+		Requests:   l.requests,
+		Causes:     len(l.causes),
+	}
+}
+
+// End records why no more tests will run. It is the reason of what is untried without another one.
+func (l *Ledger) End(why string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.end = why
+}
+
+// NoteStatus records the status of a response to an operation; empty: to none of the document.
 func (l *Ledger) NoteStatus(operation string, status int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.requests++
+	if operation == "" {
+		return
+	}
 	if !slices.Contains(l.statuses[operation], status) {
 		l.statuses[operation] = append(l.statuses[operation], status)
 	}
@@ -162,6 +194,6 @@ func (l *Ledger) promise(name, untested string) Promise {
 	untried := Promise{Name: name, State: Untried}
 	reason := cmp.Or(l.Exceptions[name], l.Known[untried.ID()])
 	untried.Excepted = reason != ""
-	untried.Why = cmp.Or(reason, l.skipped[name], untested, "no test has observed it")
+	untried.Why = cmp.Or(reason, l.skipped[name], untested, l.end, "no test has observed it")
 	return untried
 }

@@ -180,12 +180,20 @@ func New(of Document, ledger *Ledger) Report {
 // lost lists what is known and was not found. A reason for something that does not happen any more hides
 // the day when it comes back.
 func (r Report) lost(known map[string]string) (lost []string) {
+	if len(known) == 0 {
+		return nil
+	}
+	isFound := map[string]bool{}
+	for _, cause := range r.Causes {
+		isFound[cause.ID] = true
+	}
+	for _, promise := range r.Promises {
+		if promise.State == Untried {
+			isFound[promise.ID()] = true
+		}
+	}
 	for id, reason := range known {
-		isCause := slices.ContainsFunc(r.Causes, func(c Cause) bool { return c.ID == id })
-		isUntried := slices.ContainsFunc(r.Promises, func(p Promise) bool {
-			return p.State == Untried && p.ID() == id
-		})
-		if !isCause && !isUntried {
+		if !isFound[id] {
 			lost = append(lost, id+" "+reason)
 		}
 	}

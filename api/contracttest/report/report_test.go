@@ -149,6 +149,10 @@ func TestReached(t *testing.T) {
 	l.NoteStatus("getPot", 404)
 	l.NoteStatus("listPots", 204)
 	l.NoteStatus("listPots", 404)
+	l.NoteStatus("", 404)
+	if got, want := l.Progress(), (Progress{Operations: 3, Requests: 9}); got != want {
+		t.Errorf("the progress is %v, want %v", got, want)
+	}
 	r := New(Document{Operations: []Operation{{ID: "createPot"}, {ID: "getPot"}, {ID: "listPots"}, {ID: "deletePot"}}}, l)
 	var text bytes.Buffer
 	r.Summary(&text)

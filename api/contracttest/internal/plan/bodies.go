@@ -17,6 +17,9 @@ import (
 // and forbids, of another media type, malformed, and missing.
 func (m *singleMaker) bodies() {
 	for _, variant := range m.values.Variants(m.operation.BodySchema()) {
+		if m.isStopped.Load() {
+			break
+		}
 		m.bodyVariant(variant)
 	}
 	m.bodyExamples()

@@ -66,6 +66,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
@@ -128,7 +129,7 @@ type Planner struct {
 	made map[*document.Operation]*operationTests
 	// The bytes of the requests in made.
 	kept      int
-	isStopped bool // see Stop
+	isStopped atomic.Bool // see Stop
 }
 
 // manyOperations is the size from which fewer values are tried in each place.

@@ -52,17 +52,17 @@ func (p *Planner) testsOf(operation *document.Operation) *operationTests {
 func (p *Planner) promisesOf(operation *document.Operation) *operationTests {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if known := p.made[operation]; known != nil || p.isStopped {
+	if known := p.made[operation]; known != nil || p.isStopped.Load() {
 		return known
 	}
 	return p.makeTests(operation)
 }
 
-// Stop makes Promises list no more of what would have to be made first.
+// Stop makes Promises list no more of what would have to be made first. What is being made ends soon, and is
+// incomplete.
 func (p *Planner) Stop() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.isStopped = true
+	p.isStopped.Store(true)
+	p.values.Stop()
 }
 
 // makeTests makes the tests of one request of an operation, and keeps them if there is room. The lock is held.

@@ -84,6 +84,7 @@ type Generator struct {
 	validator *schema.Validator
 	random    *rand.Rand
 	drawn     *atomic.Int64 // the last number of an identity
+	stopped   *atomic.Bool
 
 	// The schemas that are being worked on: recursion.
 	active map[*openapi3.Schema]int
@@ -114,6 +115,7 @@ func New(settings Settings) *Generator {
 		Shapes:    newShapes(),
 		validator: schema.NewValidator(),
 		drawn:     new(atomic.Int64),
+		stopped:   new(atomic.Bool),
 	}
 	g.drawn.Store(settings.FirstID)
 	g.restart(0)
@@ -128,6 +130,7 @@ func (g *Generator) ForTest(number uint64) *Generator {
 		Shapes:    g.Shapes,
 		validator: g.validator,
 		drawn:     g.drawn,
+		stopped:   g.stopped,
 	}
 	other.restart(number)
 	return other
@@ -138,6 +141,9 @@ func (g *Generator) restart(number uint64) {
 	g.random = rand.New(rand.NewPCG(g.Seed, number))
 	g.active = map[*openapi3.Schema]int{}
 }
+
+// Stop makes this generator, and those that were made of it, leave out variants from now on.
+func (g *Generator) Stop() { g.stopped.Store(true) }
 
 // Below draws a number from 0 to n-1.
 func (g *Generator) Below(n int) int { return g.random.IntN(n) }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
@@ -88,6 +89,12 @@ func TestWorkIsBounded(t *testing.T) {
 		if !slices.ContainsFunc(all, isTried) {
 			t.Errorf("nothing is without %s", member(i))
 		}
+	}
+	// Both where there is no bound and where there is one, whichever level is being made.
+	for _, bound := range []int{math.MaxInt, enough} {
+		endless := New(Settings{Enough: bound})
+		time.AfterFunc(20*time.Millisecond, endless.Stop)
+		endless.Variants(wanted)
 	}
 	if right := len(g.asMeant(wanted, slices.Clone(all))); right != len(all) {
 		t.Errorf("%d of %d values are not what they are meant to be", len(all)-right, len(all))

@@ -86,7 +86,7 @@ func (g *Generator) Variants(wanted *openapi3.Schema) []Variant {
 	}
 	for levels := 2; ; levels++ {
 		more, isWhole := g.variantsWithin(wanted, levels)
-		if !isWhole {
+		if !isWhole || g.stopped.Load() {
 			return all
 		}
 		all = more
@@ -111,7 +111,7 @@ func (g *Generator) asMeant(wanted *openapi3.Schema, all []Variant) []Variant {
 // variants is Variants of a schema that others may have led to.
 func (g *Generator) variants(wanted *openapi3.Schema) (all []Variant) {
 	isTooDeep := g.nesting >= g.levels
-	isTooMuch := g.nesting > 0 && g.work > g.Enough
+	isTooMuch := g.stopped.Load() || g.nesting > 0 && g.work > g.Enough
 	if isTooDeep || isTooMuch || !g.enter(wanted) {
 		return nil
 	}
