@@ -98,6 +98,10 @@ func New(text []byte, o Options) (*Contract, error) {
 			return nil, fmt.Errorf("contracttest: the options name the operation %q, but the document has none", id)
 		}
 	}
+	chosen, err := o.chosen(read.Operations)
+	if err != nil {
+		return nil, err
+	}
 	o.Header = canonical(o.Header)
 	c := &Contract{
 		document: read,
@@ -106,7 +110,7 @@ func New(text []byte, o Options) (*Contract, error) {
 		ledger:   report.NewLedger(),
 	}
 	c.judge = judge.New(read, earlier, o.ofJudge())
-	c.plan = plan.New(c.judge, o.ofPlan(seed))
+	c.plan = plan.New(c.judge, o.ofPlan(seed, chosen))
 	c.runner = &run.Runner{
 		Plan:       c.plan,
 		Header:     o.Header,

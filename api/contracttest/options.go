@@ -23,6 +23,10 @@ type Options struct {
 	// LeaveOut are operations that no test sends a request of, by operationId. What they promise is
 	// untried.
 	LeaveOut []string
+	// Include are the only operations that are tested, Exclude others of which no request is sent: by operationId,
+	// path, method or tag, as {"GET", "/things*"}; a star stands for the rest of an id or a path. Operations with
+	// names such as shutdown, drop, reset or clear are tested only if Include has their id or their path.
+	Include, Exclude []string
 	// MaxTime is how long [Contract.Run] and [Test] may take before they report what they have found; what was
 	// not tried by then is untried. 0: as long as all tests take. The command has --max-time for it.
 	MaxTime time.Duration `json:"-"`
@@ -130,7 +134,7 @@ func (o Options) ofJudge() judge.Settings {
 }
 
 // ofPlan are the options for the tests.
-func (o Options) ofPlan(seed uint64) plan.Settings {
+func (o Options) ofPlan(seed uint64, chosen choice) plan.Settings {
 	scope := o.Scope
 	if scope == nil {
 		scope = func(Operation) string { return "" }
@@ -145,7 +149,8 @@ func (o Options) ofPlan(seed uint64) plan.Settings {
 		Exact:     o.Undeclared == Exact,
 		Scope:     scope,
 		Infer:     o.Infer,
-		LeaveOut:  o.LeaveOut,
+		LeaveOut:  chosen.never,
+		Unwanted:  chosen.unwanted,
 		Resources: o.Resources,
 		Lists:     o.Lists,
 		Sequences: o.Sequences,

@@ -39,6 +39,9 @@ The tests create, change and delete resources at URL, and send what a service mu
 refuse. Do not run them on a service with data that you need. An interrupt (Ctrl-C) ends
 them with a report of what was found so far.
 
+Operations with names such as shutdown, drop, reset or clear are left out, unless --include
+has their id or path. --include '*' stands for all others.
+
 Exit status:
   0  every promise of the document is kept, or what is not is known (--baseline)
   1  a promise is broken
@@ -86,6 +89,14 @@ func command() *cli.Command {
 			&cli.BoolFlag{
 				Name:  "write-baseline",
 				Usage: "write the causes and untried promises of this run to the file of --baseline, and exit with 0",
+			},
+			&cli.StringSliceFlag{
+				Name:  "include",
+				Usage: "test only the operations with this `ID, PATH, METHOD or TAG`, such as GET or '/things*'",
+			},
+			&cli.StringSliceFlag{
+				Name:  "exclude",
+				Usage: "send no request of the operations with this `ID, PATH, METHOD or TAG`",
 			},
 			&cli.DurationFlag{
 				Name:  "max-time",
@@ -141,6 +152,8 @@ func run(ctx context.Context, cmd *cli.Command) error {
 	options.Header = merged(options.Header, header)
 	options.Known = merged(options.Known, known)
 	options.Seed = cmp.Or(cmd.Uint64("seed"), options.Seed)
+	options.Include = append(options.Include, cmd.StringSlice("include")...)
+	options.Exclude = append(options.Exclude, cmd.StringSlice("exclude")...)
 	options.MaxTime = cmd.Duration("max-time")
 	// The service may have kept what earlier runs have created.
 	options.FirstID = cmp.Or(options.FirstID, 1_000_000+rand.Int64N(1_000_000_000))

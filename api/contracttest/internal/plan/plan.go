@@ -59,12 +59,14 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/fnv"
 	"iter"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -84,7 +86,9 @@ type Settings struct {
 	// Whether anything may be inferred of an operation.
 	Infer func(scenario.Operation) bool
 	// Operations that no test sends a request of.
-	LeaveOut  []string
+	LeaveOut map[string]string
+	// Operations that are not tested, but sent where tests of others need them.
+	Unwanted  map[string]string
 	Resources []scenario.Resource
 	Lists     []scenario.List
 	Sequences []scenario.Test // their names lack "sequence, "
@@ -154,7 +158,10 @@ func New(judge *judge.Judge, settings Settings) *Planner {
 func (p *Planner) Tests(ctx context.Context) iter.Seq[Test] {
 	return func(yield func(Test) bool) {
 		for test := range p.all() {
-			if ctx.Err() != nil || !yield(test) {
+			if ctx.Err() != nil {
+				return
+			}
+			if p.isWanted(test) && !yield(test) {
 				return
 			}
 		}
@@ -267,7 +274,28 @@ func numberOf(name string) uint64 {
 // isLeftOut reports whether no test sends a request of an operation: the options leave it out, or what it
 // needs is not in the document.
 func (p *Planner) isLeftOut(operation *document.Operation) bool {
-	return slices.Contains(p.LeaveOut, operation.ID) || operation.NeedsUnread
+	return p.LeaveOut[operation.ID] != "" || operation.NeedsUnread
+}
+
+// whyNotTested is why the options want no tests of an operation, or nothing.
+func (p *Planner) whyNotTested(operation *document.Operation) string {
+	return cmp.Or(p.LeaveOut[operation.ID], p.Unwanted[operation.ID])
+}
+
+// isWanted reports whether the options want a test: where they include some operations, tests of the others, and
+// of no operation, are left out.
+func (p *Planner) isWanted(test Test) bool {
+	if len(p.Unwanted) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(slices.Concat(test.Promises(), []string{test.Name}), func(promise string) bool {
+		promise = strings.TrimPrefix(promise, "sequence, ")
+		return slices.ContainsFunc(p.Document.Operations, func(operation *document.Operation) bool {
+			rest, isOf := strings.CutPrefix(promise, operation.ID)
+			isOf = isOf && strings.IndexAny(rest, ",: ") == 0
+			return isOf && p.whyNotTested(operation) == ""
+		})
+	})
 }
 
 // first returns the first element that is asked for, or the zero value.

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -35,6 +36,7 @@ func ResponsePromise(operation *document.Operation, key string) string {
 const (
 	untoldEffect = "no test shows what it does: name it in Lists of the options, or in Shows of a sequence"
 	untestable   = "this package cannot test it"
+	unwanted     = "the options include no operation that it is of"
 	notMade      = "the run was stopped before the tests of it were made"
 )
 
@@ -47,6 +49,9 @@ func (p *Planner) Promises() (all []string, untested map[string]string) {
 		for _, promise := range test.Promises() {
 			isShown[promise] = true
 			all = append(all, promise)
+			if !p.isWanted(test) {
+				untested[promise] = unwanted
+			}
 		}
 	}
 	for _, operation := range p.Document.Operations {
@@ -55,8 +60,13 @@ func (p *Planner) Promises() (all []string, untested map[string]string) {
 				untested[effect] = untoldEffect
 			}
 		}
-		all = append(all, constraints(operation)...)
-		all = append(all, documented(operation)...)
+		promises := append(constraints(operation), documented(operation)...)
+		if why := p.whyNotTested(operation); why != "" {
+			for _, promise := range promises {
+				untested[promise] = why
+			}
+		}
+		all = append(all, promises...)
 		tests := p.promisesOf(operation)
 		if tests == nil {
 			name := operation.ID + ", requests: what else the document says of them"
@@ -66,7 +76,7 @@ func (p *Planner) Promises() (all []string, untested map[string]string) {
 		}
 		all = append(all, tests.promises...)
 		for _, name := range tests.unsupported {
-			untested[name] = untestable
+			untested[name] = cmp.Or(p.whyNotTested(operation), untestable)
 			all = append(all, name)
 		}
 	}

@@ -118,7 +118,7 @@ type singleMaker struct {
 
 // make adds the tests, unless no request of the operation can be written at all.
 func (m *singleMaker) make() {
-	if m.isLeftOut(m.operation) || m.operation.NeedsUnread {
+	if m.isNotTested() {
 		m.unsupport("requests: %s", m.unwritable())
 		return
 	}
@@ -136,6 +136,11 @@ func (m *singleMaker) make() {
 	if m.values.TakeExhausted() {
 		m.unsupport("values of schemas that refer to each other in many ways")
 	}
+}
+
+// isNotTested reports whether there are no tests of the operation, whatever they would be.
+func (m *singleMaker) isNotTested() bool {
+	return m.operation.NeedsUnread || m.whyNotTested(m.operation) != ""
 }
 
 // putInOrder says when each test runs, and lists the promises, each once.
@@ -181,8 +186,8 @@ func (m *singleMaker) unwritable() string {
 	if m.operation.NeedsUnread {
 		return "they need what is not in the document, or not understood"
 	}
-	if m.isLeftOut(m.operation) {
-		return "the options leave it out"
+	if why := m.whyNotTested(m.operation); why != "" {
+		return why
 	}
 	if m.operation.BodySchema() == nil && m.operation.NeedsBody() {
 		return "its body is required and has no JSON media type"

@@ -1,0 +1,88 @@
+package contracttest
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+)
+
+// Why operations are not tested.
+const (
+	leftOut     = "the options leave it out"
+	notIncluded = "the options do not include it"
+	dangerous   = "its name says that it ends the service or drops data: to send it all the same, name it in --include, in Go Include"
+)
+
+// choice says which operations of a document are tested.
+type choice struct {
+	// Never are operations of which no request is sent, Unwanted those that are only sent where tests of others
+	// need them: by operationId, with the reason.
+	never, unwanted map[string]string
+}
+
+// chosen is what the options choose. An error names what is no operation.
+func (o Options) chosen(operations []*document.Operation) (choice, error) {
+	chosen := choice{never: map[string]string{}, unwanted: map[string]string{}}
+	for _, pattern := range slices.Concat(o.Include, o.Exclude) {
+		isIt := func(operation *document.Operation) bool { return isAmong([]string{pattern}, operation) }
+		if !slices.ContainsFunc(operations, isIt) {
+			return chosen, fmt.Errorf("contracttest: the options include or exclude %q, but no operation has this id, path, method or tag", pattern)
+		}
+	}
+	for _, operation := range operations {
+		id := operation.ID
+		isLeftOut := slices.Contains(o.LeaveOut, id) || isAmong(o.Exclude, operation)
+		isUnwanted := len(o.Include) > 0 && !isAmong(o.Include, operation)
+		switch {
+		case isLeftOut:
+			chosen.never[id] = leftOut
+		case isDangerous(operation) && !isNamed(o.Include, operation):
+			chosen.never[id] = dangerous
+		case isUnwanted:
+			chosen.unwanted[id] = notIncluded
+		}
+	}
+	return chosen, nil
+}
+
+// isAmong reports whether one of the patterns is the id, the path, the method or a tag of an operation. A star at
+// the end of an id or a path stands for anything.
+func isAmong(patterns []string, operation *document.Operation) bool {
+	if isNamed(patterns, operation) {
+		return true
+	}
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		if pattern == operation.Method || slices.Contains(operation.Spec.Tags, pattern) {
+			return true
+		}
+		beginning, hasStar := strings.CutSuffix(pattern, "*")
+		isBeginning := strings.HasPrefix(operation.ID, beginning) || strings.HasPrefix(operation.Template, beginning)
+		return hasStar && isBeginning
+	})
+}
+
+// isNamed reports whether one of the patterns is an operation, and no other: its id, or its path.
+func isNamed(patterns []string, operation *document.Operation) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		return slices.Contains([]string{operation.ID, operation.Template, operation.Method + " " + operation.Template}, pattern)
+	})
+}
+
+// wordOfName finds a word of a name such as resetAll, reset_all or /reset.
+var wordOfName = regexp.MustCompile(`[A-Z]?[a-z]+`)
+
+// isDangerous reports whether the name or the path of an operation says that it ends the service, or drops what
+// the service has.
+func isDangerous(operation *document.Operation) bool {
+	if operation.Method == http.MethodGet || operation.Method == http.MethodHead {
+		return false
+	}
+	words := wordOfName.FindAllString(operation.ID+" "+operation.Template, -1)
+	return slices.ContainsFunc(words, func(word string) bool {
+		return slices.Contains([]string{"shutdown", "terminate", "drop", "reset", "clear", "wipe", "purge"}, strings.ToLower(word))
+	})
+}

@@ -1,0 +1,115 @@
+package contracttest
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
+)
+
+const chooseDocument = `
+openapi: 3.0.3
+info: {title: Things, version: "1"}
+paths:
+  /things:
+    post:
+      operationId: addThing
+      tags: [things]
+      requestBody: {required: true, content: {application/json: {schema: {type: object, properties: {name: {type: string}}}}}}
+      responses:
+        "201":
+          description: Added.
+          content: {application/json: {schema: {type: object, required: [id], properties: {id: {type: integer}, name: {type: string}}}}}
+    delete: {operationId: clearThings, responses: {"204": {description: None is left.}}}
+  /things/{id}:
+    get:
+      operationId: getThing
+      tags: [things]
+      parameters: [{name: id, in: path, required: true, schema: {type: integer}}]
+      responses:
+        "200":
+          description: A thing.
+          content: {application/json: {schema: {type: object, required: [id], properties: {id: {type: integer}, name: {type: string}}}}}
+        "404": {description: None.}
+  /admin/shutdown:
+    post: {responses: {"204": {description: It ends.}}}
+  /admin/reset-date:
+    get: {operationId: getResetDate, responses: {"200": {description: A date.}}}
+`
+
+// The options choose operations in several ways. What ends the service or drops its data must be named.
+func TestChoose(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		Options
+		want string
+	}{
+		"all":                   {Options{}, "addThing getResetDate getThing"},
+		"an id":                 {Options{Include: []string{"getThing"}}, "getThing"},
+		"a method":              {Options{Include: []string{"GET"}}, "getResetDate getThing"},
+		"a tag":                 {Options{Include: []string{"things"}}, "addThing getThing"},
+		"a path":                {Options{Include: []string{"/things"}}, "addThing clearThings"},
+		"some paths":            {Options{Include: []string{"/things*"}}, "addThing getThing"},
+		"all but":               {Options{Exclude: []string{"/admin*", "addThing"}}, "getThing"},
+		"a dangerous operation": {Options{Include: []string{"*", "clearThings"}}, "addThing clearThings getResetDate getThing"},
+		"one without an id":     {Options{Include: []string{"POST /admin/shutdown"}}, "POST /admin/shutdown"},
+		"both":                  {Options{Include: []string{"POST /admin/shutdown"}, Exclude: []string{"POST"}}, ""},
+		"left out and included": {Options{Include: []string{"things"}, LeaveOut: []string{"addThing"}}, "getThing"},
+	} {
+		contract, err := New([]byte(chooseDocument), c.Options)
+		must.NoError(t, err)
+		var tested []string
+		for _, operation := range contract.document.Operations {
+			if _, isTested := contract.plan.PlainTest(operation); isTested {
+				tested = append(tested, operation.ID)
+			}
+		}
+		slices.Sort(tested)
+		if got := strings.Join(tested, " "); got != c.want {
+			t.Errorf("%s: tested are %q, want %q", name, got, c.want)
+		}
+	}
+	for _, wrong := range []Options{{Include: []string{"getPot"}}, {Exclude: []string{"/pots*"}}} {
+		if _, err := New([]byte(chooseDocument), wrong); err == nil {
+			t.Errorf("%v and %v name no operation, and there is no error", wrong.Include, wrong.Exclude)
+		}
+	}
+}
+
+// What is not included is sent only to create what other tests need, what is excluded never. Both are untried.
+func TestIncluded(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		Options
+		isCreated bool
+	}{
+		"addThing is not included": {Options{Include: []string{"getThing"}}, true},
+		"addThing is excluded":     {Options{Exclude: []string{"addThing"}}, false},
+	} {
+		contract, err := New([]byte(chooseDocument), c.Options)
+		must.NoError(t, err)
+		recorded := &recording{}
+		report, err := contract.Run(t.Context(), Target{URL: "http://things.example", Transport: recorded})
+		must.NoError(t, err)
+		isCreated := false
+		for i, method := range recorded.methods {
+			isPost := method == http.MethodPost
+			isCreated = isCreated || isPost && recorded.paths[i] == "/things"
+			if isPost && recorded.paths[i] == "/admin/shutdown" {
+				t.Errorf("%s: the service is ended", name)
+			}
+		}
+		if isCreated != c.isCreated {
+			t.Errorf("%s: something is created: %t", name, isCreated)
+		}
+		isNamed := func(p Promise) bool {
+			return p.State == Untried && p.Why == dangerous && strings.HasPrefix(p.Name, "clearThings")
+		}
+		isUntried := func(p Promise) bool { return p.State == Untried && p.Name == "addThing, 201" && p.Why != "" }
+		if !slices.ContainsFunc(report.Promises, isNamed) || !slices.ContainsFunc(report.Promises, isUntried) {
+			t.Errorf("%s: the promises are %v", name, report.Promises)
+		}
+	}
+}
