@@ -125,10 +125,13 @@ const RemoveTimeout = 30 * time.Second
 // RemoveCreated removes what tests have created and not deleted, as far as the document has a DELETE for it.
 // What is not removed breaks no promise. A run that is interrupted does not wait for it.
 func (r *Runner) RemoveCreated(ctx context.Context, target Target) {
-	if errors.Is(ctx.Err(), context.Canceled) {
+	switch ended := ctx.Err(); {
+	case errors.Is(ended, context.Canceled):
 		return
+	case ended != nil: // its time is over
+		ctx = context.WithoutCancel(ctx)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), RemoveTimeout)
+	ctx, cancel := context.WithTimeout(ctx, RemoveTimeout)
 	defer cancel()
 	target.URL = strings.TrimSuffix(target.URL, "/")
 	r.mu.Lock()
