@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -24,7 +25,12 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest"
 )
 
+// mostMemory is what a run may take before memory is collected at any price. Tests of a large document are made
+// of values that are needed for a moment only: 254 MB were taken for 77 MB that are kept.
+const mostMemory = 160 << 20
+
 func main() {
+	debug.SetMemoryLimit(mostMemory)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	// A second interrupt ends the program at once.
 	context.AfterFunc(ctx, stop)

@@ -43,7 +43,7 @@ func (m *singleMaker) plainBody() []byte {
 // addBody adds a test with a body that is sent as it is.
 func (m *singleMaker) addBody(name, promise string, body []byte) *single {
 	c := m.add(name, promise)
-	c.body = body
+	c.body = bytes.Clone(body) // its buffer is larger, and all of them are kept
 	return c
 }
 
