@@ -81,8 +81,6 @@ func (j *Judge) json(found content, x scenario.Interaction) (value any, wrong []
 
 // mediaTypeParameters finds a charset, for example, which a strict client of JSON does not know.
 func (c content) mediaTypeParameters() []scenario.Fault {
-	if len(c.parameters) == 0 {
-		return nil
-	}
-	return one("media type", "content", fmt.Sprintf("%q: JSON has no parameters (RFC 8259, section 11)", c.header))
+	message := fmt.Sprintf("%q: JSON has no parameters (RFC 8259, section 11)", c.header)
+	return require(len(c.parameters) == 0, "media type", "content", message)
 }

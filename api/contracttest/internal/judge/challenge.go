@@ -75,8 +75,6 @@ func (j *Judge) challenge(x scenario.Interaction) []scenario.Fault {
 	isKnown := slices.ContainsFunc(schemes, func(scheme string) bool {
 		return slices.Contains(known, scheme)
 	})
-	if mustBeKnown && !isKnown {
-		return one(where, "securitySchemes", fmt.Sprintf("has the schemes %v, the document has %v", schemes, known))
-	}
-	return nil
+	message := fmt.Sprintf("has the schemes %v, the document has %v", schemes, known)
+	return require(isKnown || !mustBeKnown, where, "securitySchemes", message)
 }

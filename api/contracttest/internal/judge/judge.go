@@ -20,10 +20,8 @@
 // [Judge.Faults] if it is of every response. This one demands a Retry-After beside each 429:
 //
 //	func (j *Judge) retryAfter(x scenario.Interaction) []scenario.Fault {
-//		if x.Status != http.StatusTooManyRequests || x.Header.Get("Retry-After") != "" {
-//			return nil
-//		}
-//		return one("header Retry-After", "required", "is missing beside 429 (RFC 6585, section 4)")
+//		isRight := x.Status != http.StatusTooManyRequests || x.Header.Get("Retry-After") != ""
+//		return require(isRight, "header Retry-After", "required", "is missing beside 429 (RFC 6585, section 4)")
 //	}
 //
 // The place and the keyword of a fault, without the values of the response, make its cause. Choose them so
@@ -105,4 +103,12 @@ func (j *Judge) exact() bool { return j.Settings.Undeclared == scenario.Exact }
 // one is a list of one fault.
 func one(where, keyword, message string) []scenario.Fault {
 	return []scenario.Fault{{Where: where, Keyword: keyword, Message: message}}
+}
+
+// require is a fault, unless something is so.
+func require(isSo bool, where, keyword, message string) []scenario.Fault {
+	if isSo {
+		return nil
+	}
+	return one(where, keyword, message)
 }

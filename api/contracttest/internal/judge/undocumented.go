@@ -2,13 +2,13 @@ package judge
 
 import (
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
@@ -18,12 +18,11 @@ import (
 // isDocumented reports whether an operation must describe the response. HEAD is described by GET, but a
 // service need not offer it. Routers answer HEAD by themselves more often than authors write it down.
 func (j *Judge) isDocumented(x scenario.Interaction) bool {
-	if j.Document.Find(x.Method, x.Path) != nil {
-		return true
+	mayLackHead := x.Method == http.MethodHead && !j.Settings.Rules.Head
+	if mayLackHead && x.Status == http.StatusMethodNotAllowed {
+		return j.Document.Find(x.Method, x.Path) != nil
 	}
-	isHead := x.Method == http.MethodHead && j.Document.Serving(x.Method, x.Path) != nil
-	mayLackHead := !j.Settings.Rules.Head && x.Status == http.StatusMethodNotAllowed
-	return isHead && !mayLackHead
+	return j.Document.Serving(x.Method, x.Path) != nil
 }
 
 // isAdded reports whether the options have a path that the document does not have.
@@ -47,14 +46,14 @@ func (j *Judge) undocumented(x scenario.Interaction) (faults []scenario.Fault) {
 
 // withoutOperation checks a response by why there is no operation for it.
 func (j *Judge) withoutOperation(x scenario.Interaction) []scenario.Fault {
-	isOfDocument := x.Path == "*" || j.Document.HasPath(x.Path)
 	isAdded := j.isAdded(x.Path)
+	isKnown := isAdded || len(j.operationsOn(x.Path)) > 0
 	isRead := x.Method == http.MethodGet || x.Method == http.MethodHead
 	switch {
+	case !isKnown:
+		return j.unknownPath(x)
 	case isAdded && isRead:
 		return j.added(x)
-	case !isOfDocument && !isAdded:
-		return j.unknownPath(x)
 	case x.Method == http.MethodOptions:
 		return j.optionsOfPath(x)
 	}
@@ -85,18 +84,14 @@ func (j *Judge) unknownPath(x scenario.Interaction) []scenario.Fault {
 	if j.exact() || !mayBeServed {
 		return j.refusal(scenario.Violation{Kind: scenario.UnknownPath}, x)
 	}
-	if x.Status == http.StatusNotImplemented {
-		return nil
-	}
 	return noFailure("paths", x)
 }
 
-// noFailure checks a response of which no more is known than that the service must not fail.
+// noFailure checks a response of which no more is known than that the service must not fail. That it knows
+// no such method is no failure (RFC 9110, section 15.6.2).
 func noFailure(keyword string, x scenario.Interaction) []scenario.Fault {
-	if x.Status < http.StatusInternalServerError {
-		return nil
-	}
-	return one("status", keyword, "is a failure of the service")
+	isFailure := x.Status >= http.StatusInternalServerError && x.Status != http.StatusNotImplemented
+	return require(!isFailure, "status", keyword, "is a failure of the service")
 }
 
 // optionsOfPath checks the response to OPTIONS, of which only the options know what it must be.
@@ -104,11 +99,11 @@ func (j *Judge) optionsOfPath(x scenario.Interaction) []scenario.Fault {
 	if !j.Settings.Rules.Options {
 		return noFailure("OPTIONS", x)
 	}
-	faults := j.allow(x)
-	if x.Status != http.StatusNoContent {
-		faults = append(faults, one("status", "OPTIONS", "must be 204")...)
-	}
-	return append(faults, empty("OPTIONS", x)...)
+	return slices.Concat(
+		j.allow(x),
+		require(x.Status == http.StatusNoContent, "status", "OPTIONS", "must be 204"),
+		empty("OPTIONS", x),
+	)
 }
 
 // refusal checks the response to a request that no operation serves.
@@ -126,59 +121,60 @@ func (j *Judge) refusal(why scenario.Violation, x scenario.Interaction) []scenar
 // client that reads a method there may use it.
 func (j *Judge) allow(x scenario.Interaction) []scenario.Fault {
 	lines := x.Header.Values("Allow")
-	if len(lines) > 1 && !j.exact() {
-		lines = []string{strings.Join(lines, ",")} // RFC 9110, section 5.3
-	}
-	if len(lines) != 1 {
+	isOne := len(lines) == 1 || !j.exact() // several are one list (RFC 9110, section 5.3)
+	if len(lines) == 0 || !isOne {
 		return one("header Allow", "required", "must be given exactly once")
 	}
-	must, may := j.offered(x.Path)
+	required, allowed := j.offered(x.Path)
 	var listed []string // without what may be listed and need not be
-	for method := range strings.SplitSeq(lines[0], ",") {
+	for method := range strings.SplitSeq(strings.Join(lines, ","), ",") {
 		method = strings.TrimSpace(method)
-		if must[method] || !may[method] {
+		if slices.Contains(required, method) || !slices.Contains(allowed, method) {
 			listed = append(listed, method)
 		}
 	}
 	slices.Sort(listed)
-	if want := slices.Sorted(maps.Keys(must)); !slices.Equal(listed, want) {
-		return one("header Allow", "paths", fmt.Sprintf("lists %v, but the path offers %v", listed, want))
-	}
-	return nil
+	message := fmt.Sprintf("lists %v, but the path offers %v", listed, required)
+	return require(slices.Equal(listed, required), "header Allow", "paths", message)
 }
 
-// offered returns the methods that Allow must list for a path, and those that it may list. Without a
-// promise of the options, HEAD and OPTIONS may be missing, and so may the methods of a template that
-// also fits a path that another one, with fewer parameters, has.
-func (j *Judge) offered(path string) (must, may map[string]bool) {
-	must = map[string]bool{}
-	may = map[string]bool{http.MethodOptions: true}
-	if j.Settings.Rules.Options {
-		must[http.MethodOptions] = true
-	}
-	offer := func(methods map[string]bool, method string, head bool) {
-		methods[method] = true
-		if method == http.MethodGet && head {
-			methods[http.MethodHead] = true
-		}
-	}
+// offered returns the methods that Allow must list for a path, sorted, and those that it may list. HEAD and
+// OPTIONS may be missing, unless the options promise them. So may the methods of other templates that also
+// fit: the first one has the fewest parameters, and many routers look at that one alone.
+func (j *Judge) offered(path string) (required, allowed []string) {
 	if j.isAdded(path) {
-		offer(must, http.MethodGet, j.Settings.Rules.Head)
-		offer(may, http.MethodGet, true)
+		required = append(required, http.MethodGet)
 	}
-	first := ""
+	operations := j.operationsOn(path)
+	for _, operation := range operations {
+		if path == anyPath || operation.Template == operations[0].Template {
+			required = append(required, operation.Method)
+		}
+		allowed = append(allowed, operation.Method)
+	}
+	allowed = append(allowed, required...)
+	if slices.Contains(allowed, http.MethodGet) {
+		allowed = append(allowed, http.MethodHead)
+	}
+	if j.Settings.Rules.Head && slices.Contains(required, http.MethodGet) {
+		required = append(required, http.MethodHead)
+	}
+	if j.Settings.Rules.Options {
+		required = append(required, http.MethodOptions)
+	}
+	slices.Sort(required)
+	return slices.Compact(required), append(allowed, http.MethodOptions)
+}
+
+// anyPath is the target of OPTIONS that asks about the service as a whole (RFC 9110, section 9.3.7).
+const anyPath = "*"
+
+// operationsOn returns the operations on a path.
+func (j *Judge) operationsOn(path string) (all []*document.Operation) {
 	for _, operation := range j.Document.Operations {
-		isAll := path == "*"
-		if !isAll && !operation.Matches(path) {
-			continue
+		if path == anyPath || operation.Matches(path) {
+			all = append(all, operation)
 		}
-		if first == "" {
-			first = operation.Template
-		}
-		if isAll || operation.Template == first {
-			offer(must, operation.Method, j.Settings.Rules.Head)
-		}
-		offer(may, operation.Method, true)
 	}
-	return must, may
+	return all
 }
