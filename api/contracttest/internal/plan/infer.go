@@ -22,10 +22,10 @@ import (
 
 // infers reports whether the options let anything be inferred of an operation.
 func (p *Planner) infers(operation *document.Operation) bool {
-	if operation == nil || p.Infer == nil {
-		return operation != nil
+	if operation == nil {
+		return false
 	}
-	return p.Infer(operation.Declared())
+	return p.Infer == nil || p.Infer(operation.Declared())
 }
 
 // inferResources adds the resources that have a path of their own below that of a create, and
@@ -52,11 +52,19 @@ func (p *Planner) inferResource(get *document.Operation, above string) {
 	if !p.infers(create) || len(create.PathNames) > 1 {
 		return
 	}
-	x.Create = create.ID
-	if p.identify(&x, create, get) && !p.isDeclared(create, get) {
-		p.addResource(x, true)
-		p.Inferred = append(p.Inferred, sentenceOfResource(x, create, get))
+	found := p.identify(create, get)
+	if found == nil || p.isDeclared(create, get) {
+		return
 	}
+	x.Create = create.ID
+	x.ID = found.member
+	x.Assigned = found.assigned
+	p.addResource(x, true)
+	takes := slices.DeleteFunc([]string{x.Read, x.Replace, x.Change, x.Delete}, func(name string) bool {
+		return name == "" || name == x.Create
+	})
+	p.Inferred = append(p.Inferred, fmt.Sprintf("%s creates what {%s} names in %s: it is in %s",
+		x.Create, get.PathNames[0], strings.Join(takes, ", "), found.where))
 }
 
 // inferredOn returns the operation with a method on the resource that another one reads, or nothing.
@@ -77,10 +85,7 @@ func (p *Planner) inferredCreate(above, replace string) *document.Operation {
 		return post
 	}
 	put := p.Document.Operation(replace)
-	if put == nil {
-		return nil
-	}
-	if onlyReplaces := put.Lists(http.StatusNotFound) && !put.Lists(http.StatusCreated); onlyReplaces {
+	if put != nil && put.Lists(http.StatusNotFound) && !put.Lists(http.StatusCreated) {
 		return nil
 	}
 	return put
@@ -94,80 +99,86 @@ func (p *Planner) isDeclared(create, get *document.Operation) bool {
 	return isOfOther || slices.ContainsFunc(p.Resources, declares)
 }
 
-// sentenceOfResource says what was inferred.
-func sentenceOfResource(x scenario.Resource, create, get *document.Operation) string {
-	takes := slices.DeleteFunc([]string{x.Read, x.Replace, x.Change, x.Delete}, func(name string) bool {
-		return name == "" || name == x.Create
-	})
-	chooser := "the member " + x.ID + " of its body, which the client chooses"
-	switch {
-	case create.Method == http.MethodPut:
-		chooser = "its path, which the client chooses"
-	case x.Assigned && x.ID == "":
-		chooser = "Location, which the service assigns"
-	case x.Assigned:
-		chooser = "the member " + x.ID + " of its response, which the service assigns"
-	}
-	return fmt.Sprintf("%s creates what {%s} names in %s: it is in %s", x.Create, get.PathNames[0], strings.Join(takes, ", "), chooser)
+// identification says where the identity of a resource is, and who chooses it.
+type identification struct {
+	member   string // of the body or the response; empty: of neither
+	assigned bool   // by the service
+	where    string // for people
 }
 
-// identify finds the identity that a path needs in what a create takes and gives.
-func (p *Planner) identify(x *scenario.Resource, create, get *document.Operation) bool {
+// identify finds the identity that a path needs in what a create takes and gives, or returns nil. A member
+// that the client must send counts more than one of the response: the service then takes it over.
+func (p *Planner) identify(create, get *document.Operation) *identification {
 	parameter := get.Parameter("path", get.PathNames[0])
 	if parameter == nil {
-		return false
+		return nil
 	}
 	inPath, _ := document.ParameterSchema(parameter)
 	if create.Method == http.MethodPut {
-		return p.canIdentify(inPath)
+		return p.chosen(inPath, "", "its path")
 	}
+	fits := func(_ string, member *openapi3.Schema) bool { return p.fitsPath(member, inPath) }
+	isSent := func(name string, member *openapi3.Schema) bool {
+		return !p.values.IsAbsent(member) && fits(name, member)
+	}
+	names := identityNames(parameter.Name)
 	body := create.BodySchema()
-	sent := p.identityIn(body, inPath, get.PathNames[0], true)
-	received := p.identityIn(create.Result(), inPath, get.PathNames[0], false)
+	sent := p.memberNamed(body, names, isSent)
+	received := p.memberNamed(create.Result(), names, fits)
 	isRequired := sent != "" && slices.Contains(p.values.Flatten(body).Required, sent)
 	switch {
 	case isRequired, sent != "" && received == "":
-		x.ID = sent
-		return p.canIdentify(p.values.Property(body, sent))
+		return p.chosen(p.values.Property(body, sent), sent, "the member "+sent+" of its body")
 	case received != "":
-		x.ID = received
-		x.Assigned = true
-		return true
+		return assigned(received, "the member "+received+" of its response")
+	case create.SendsLocation():
+		return assigned("", "Location")
 	}
-	x.Assigned = true
-	return create.SendsLocation()
+	return nil
 }
 
-// canIdentify reports whether identities can be drawn for a schema.
-func (p *Planner) canIdentify(identity *openapi3.Schema) bool {
-	return p.values.Fits(identity, p.values.Identity(identity))
+// chosen is an identity that the client chooses, or nil if none can be drawn.
+func (p *Planner) chosen(identity *openapi3.Schema, member, where string) *identification {
+	if !p.values.Fits(identity, p.values.Identity(identity)) {
+		return nil
+	}
+	return &identification{member: member, where: where + ", which the client chooses"}
 }
 
-// identityIn returns the member of a schema that has the name of a path parameter, or of its end.
-func (p *Planner) identityIn(of, inPath *openapi3.Schema, parameter string, isSent bool) string {
-	for _, name := range []string{plainName(parameter), "id"} {
-		if !strings.HasSuffix(plainName(parameter), name) {
-			continue
-		}
-		found := first(p.values.Names(of), func(candidate string) bool {
-			member := p.values.Property(of, candidate)
-			return plainName(candidate) == name && p.mayIdentify(member, inPath, isSent)
+// assigned is an identity that the service assigns.
+func assigned(member, where string) *identification {
+	return &identification{member: member, assigned: true, where: where + ", which the service assigns"}
+}
+
+// fitsPath reports whether a member may have what a path parameter needs.
+func (p *Planner) fitsPath(member, inPath *openapi3.Schema) bool {
+	isText := member.Type.Is("string") && p.values.Flatten(inPath).Type.Is("string")
+	return isText || member.Type.Is("integer")
+}
+
+// identityNames are the plain names that a member with an identity may have, the best one first: for {petId}
+// they are petid and id.
+func identityNames(parameter string) []string {
+	plain := plainName(parameter)
+	if strings.HasSuffix(plain, "id") {
+		return []string{plain, "id"}
+	}
+	return []string{plain}
+}
+
+// memberNamed returns the member of a schema that has one of some plain names, the best one first, and that
+// is suitable, or an empty name.
+func (p *Planner) memberNamed(of *openapi3.Schema, plainNames []string, isSuitable func(name string, member *openapi3.Schema) bool) string {
+	names := p.values.Names(of)
+	for _, plain := range plainNames {
+		found := first(names, func(name string) bool {
+			return plainName(name) == plain && isSuitable(name, p.values.Property(of, name))
 		})
 		if found != "" {
 			return found
 		}
 	}
 	return ""
-}
-
-// mayIdentify reports whether a member may have what a path parameter needs. One that is sent must not
-// be readOnly.
-func (p *Planner) mayIdentify(member, inPath *openapi3.Schema, isSent bool) bool {
-	if isSent && p.values.IsAbsent(member) {
-		return false
-	}
-	isText := member.Type.Is("string") && p.values.Flatten(inPath).Type.Is("string")
-	return isText || member.Type.Is("integer")
 }
 
 // plainName is a name in one of the ways to write it: page_size, pageSize and page[size] are the same.
@@ -181,18 +192,16 @@ func plainName(name string) string {
 }
 
 // The plain names that parameters of lists usually have, and members with the next page.
-const (
-	limitNames = " limit perpage pagesize size maxresults maxitems first count top take "
+var (
+	limitNames = []string{"limit", "perpage", "pagesize", "size", "maxresults", "maxitems", "first", "count", "top", "take"}
 	// The page follows an item.
-	lastNames   = " after startingafter startafter afterid "
-	cursorNames = " cursor after pagetoken nexttoken continuationtoken marker startingafter "
-	offsetNames = " offset skip "
-	pageNames   = " page pagenumber "
-	nextNames   = " next nextcursor nextpagetoken nexttoken nextpage nextmarker continuationtoken cursor endcursor "
-	aroundNames = " meta paging pagination pageinfo links "
+	lastNames   = []string{"after", "startingafter", "startafter", "afterid"}
+	cursorNames = []string{"cursor", "after", "pagetoken", "nexttoken", "continuationtoken", "marker", "startingafter"}
+	offsetNames = []string{"offset", "skip"}
+	pageNames   = []string{"page", "pagenumber"}
+	nextNames   = []string{"next", "nextcursor", "nextpagetoken", "nexttoken", "nextpage", "nextmarker", "continuationtoken", "cursor", "endcursor"}
+	aroundNames = []string{"meta", "paging", "pagination", "pageinfo", "links"}
 )
 
 // isAmong reports whether a name is one of some plain ones.
-func isAmong(names, name string) bool {
-	return strings.Contains(names, " "+plainName(name)+" ")
-}
+func isAmong(names []string, name string) bool { return slices.Contains(names, plainName(name)) }

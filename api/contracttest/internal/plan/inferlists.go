@@ -24,11 +24,7 @@ func (p *Planner) findLists() {
 		operation := p.Document.Operation(declared.Operation)
 		x := p.resourceCreatedBy(declared.Create)
 		if operation != nil && x != nil && !p.isLeftOut(operation) {
-			p.lists = append(p.lists, &listing{
-				List:      declared,
-				operation: operation,
-				resource:  x,
-			})
+			p.lists = append(p.lists, &listing{List: declared, operation: operation, resource: x})
 		}
 	}
 	for _, x := range p.resources {
@@ -39,7 +35,7 @@ func (p *Planner) findLists() {
 // inferList adds the list that is at the path above that of a resource.
 func (p *Planner) inferList(x *resource) {
 	path := x.create.Template
-	if above, ok := x.create.Above(); ok {
+	if above, hasAbove := x.create.Above(); hasAbove {
 		path = above
 	}
 	operation := p.Document.Find(http.MethodGet, path)
@@ -57,9 +53,7 @@ func (p *Planner) inferList(x *resource) {
 		return
 	}
 	for _, parameter := range operation.Parameters {
-		if parameter.In == "query" {
-			p.inferParameter(l, parameter, items)
-		}
+		p.inferParameter(l, parameter, items)
 	}
 	if l.Next == "" && !isAmong(lastNames, l.After) {
 		l.After = "" // nothing tells its values
@@ -78,57 +72,52 @@ func (p *Planner) canBeList(operation *document.Operation) bool {
 	return !isUsed && !isOfAnother
 }
 
-// inferItems finds the items of a response, and in them the identity, and returns their schema.
+// inferItems finds the items of a response, and in them the identity, and returns their schema. A response
+// with two arrays of items says not which one is the list.
 func (p *Planner) inferItems(l *listing) (items *openapi3.Schema) {
 	whole := l.operation.Result()
 	if whole == nil {
 		return nil
 	}
-	if items := p.itemsOf(l, p.values.Flatten(whole)); items != nil {
-		return items
+	if item, identity := p.itemOf(l, p.values.Flatten(whole)); identity != "" {
+		l.ID = identity
+		return item
 	}
 	for _, name := range p.values.Names(whole) {
 		member := p.values.Property(whole, name)
-		other := p.itemsOf(l, member)
-		if other != nil && items != nil {
-			return nil // there are two
-		}
-		if other != nil {
-			l.Items = name
-			items = other
-		}
 		p.inferNext(l, name, member)
+		item, identity := p.itemOf(l, member)
+		switch {
+		case identity == "":
+		case items != nil:
+			return nil
+		default:
+			items = item
+			l.ID = identity
+			l.Items = name
+		}
 	}
 	return items
 }
 
-// itemsOf returns the schema of the items of an array that have an identity, which it notes, or nil.
-func (p *Planner) itemsOf(l *listing, array *openapi3.Schema) *openapi3.Schema {
+// itemOf returns the schema of the items of an array, and the member of them that is their identity. Without
+// one it is empty.
+func (p *Planner) itemOf(l *listing, array *openapi3.Schema) (item *openapi3.Schema, identity string) {
 	if !array.Type.Is("array") {
-		return nil
+		return nil, ""
 	}
-	identity := l.resource.identityName()
-	item := schema.Of(array.Items)
-	for _, name := range p.values.Names(item) {
-		isEnd := plainName(name) == "id" && strings.HasSuffix(identity, "id")
-		isFirst := isEnd && l.ID == ""
-		if isFirst || plainName(name) == identity {
-			l.ID = name
-		}
-	}
-	if l.ID == "" {
-		return nil
-	}
-	return item
+	item = schema.Of(array.Items)
+	isAny := func(string, *openapi3.Schema) bool { return true }
+	return item, p.memberNamed(item, identityNames(l.resource.identityName()), isAny)
 }
 
-// identityName is the plain name of the member that identifies a resource. Where only Location or the path
-// has the identity, it is the name of the path parameter.
+// identityName is the name of the member that identifies a resource. Where only Location or the path has the
+// identity, it is the name of the path parameter.
 func (x *resource) identityName() string {
 	if x.member != "" {
-		return plainName(x.member)
+		return x.member
 	}
-	return plainName(x.uses[http.MethodGet].PathNames[0])
+	return x.uses[http.MethodGet].PathNames[0]
 }
 
 // inferNext notes that a member of the response, or one in it, leads to the next page.
@@ -147,40 +136,56 @@ func (p *Planner) inferNext(l *listing, name string, member *openapi3.Schema) {
 	}
 }
 
-// inferParameter finds out what a parameter of a list does.
+// inferParameter finds out what a parameter of a list does. One that has the name of a member is a filter, or
+// nothing that is known.
 func (p *Planner) inferParameter(l *listing, parameter *openapi3.Parameter, items *openapi3.Schema) {
+	if parameter.In != "query" {
+		return
+	}
 	described, _ := document.ParameterSchema(parameter)
 	wanted := p.values.Flatten(described)
-	if member := p.memberOfName(items, parameter.Name, l.ID); member != "" {
+	if member := p.memberOfParameter(items, parameter.Name, l.ID); member != "" {
 		if p.selectsBy(l, parameter, wanted, items, member) {
 			l.Filters[parameter.Name] = member
 		}
 		return
 	}
-	isNumber := wanted.Type.Is("integer")
-	for _, meaning := range []struct {
-		field *string
-		names string
-		fits  bool
-	}{
-		{&l.Limit, limitNames, isNumber},
-		{&l.Offset, offsetNames, isNumber},
-		{&l.Page, pageNames, isNumber},
-		{&l.After, cursorNames + lastNames, true},
-	} {
-		if *meaning.field == "" && meaning.fits && isAmong(meaning.names, parameter.Name) {
-			*meaning.field = parameter.Name
+	for _, meaning := range l.meanings() {
+		fits := wanted.Type.Is("integer") || !meaning.isNumber
+		isFree := *meaning.parameter == ""
+		if fits && isFree && isAmong(meaning.names, parameter.Name) {
+			*meaning.parameter = parameter.Name
 		}
 	}
 }
 
-// memberOfName returns the member of items that a parameter has the name of, in the singular or plural.
-func (p *Planner) memberOfName(items *openapi3.Schema, parameter, identity string) string {
-	wanted := plainName(parameter)
-	return first(p.values.Names(items), func(name string) bool {
-		plain := plainName(name)
-		return name != identity && slices.Contains([]string{plain, plain + "s", strings.TrimSuffix(plain, "s")}, wanted)
-	})
+// meaning is what a parameter of a list may do.
+type meaning struct {
+	parameter *string // its name, if the list has it
+	names     []string
+	isNumber  bool
+	does      string
+}
+
+// meanings are all that a parameter of a list may do, beside selecting items.
+func (l *listing) meanings() []meaning {
+	after := "is the " + l.Next + " of the page before"
+	if l.Next == "" {
+		after = "is the " + l.ID + " of the item before"
+	}
+	return []meaning{
+		{&l.Limit, limitNames, true, "is the most items of a page"},
+		{&l.Offset, offsetNames, true, "is how many items come before"},
+		{&l.Page, pageNames, true, "is the number of the page"},
+		{&l.After, slices.Concat(cursorNames, lastNames), false, after},
+	}
+}
+
+// memberOfParameter returns the member of items that a parameter has the name of, in the singular or plural.
+func (p *Planner) memberOfParameter(items *openapi3.Schema, parameter, identity string) string {
+	plain := plainName(parameter)
+	names := []string{plain, strings.TrimSuffix(plain, "s"), plain + "s"}
+	return p.memberNamed(items, names, func(name string, _ *openapi3.Schema) bool { return name != identity })
 }
 
 // selectsBy reports whether a parameter may select the items whose member has its value.
@@ -207,18 +212,9 @@ func (l *listing) sentence() string {
 	if l.Items != "" {
 		text += " in the member " + l.Items
 	}
-	after := "is the " + l.Next + " of the page before"
-	if l.Next == "" {
-		after = "is the " + l.ID + " of the item before"
-	}
-	for _, part := range []struct{ parameter, does string }{
-		{l.Limit, "is the most items of a page"},
-		{l.Offset, "is how many items come before"},
-		{l.Page, "is the number of the page"},
-		{l.After, after},
-	} {
-		if part.parameter != "" {
-			text += "; " + part.parameter + " " + part.does
+	for _, meaning := range l.meanings() {
+		if *meaning.parameter != "" {
+			text += "; " + *meaning.parameter + " " + meaning.does
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.Filters)) {

@@ -57,12 +57,11 @@ func (s *surroundings) readBefore(scenario.Interaction) []scenario.Step {
 
 // check says whether the response to the request is right.
 func (s *surroundings) check(x scenario.Interaction) error {
-	isNotFound := s.absent && x.Status == http.StatusNotFound
 	switch {
+	case s.absent && x.Status == http.StatusNotFound:
+		return s.checkNotFound(x)
 	case s.odd:
-		return s.checkOdd(x, isNotFound)
-	case isNotFound && s.isOfBody():
-		return s.notFound()
+		return s.checkOdd(x)
 	case s.why != nil:
 		return s.draft.Judge.Refused(x, *s.why, s.promise)
 	}
@@ -74,39 +73,33 @@ const (
 	noIdentity scenario.Untried = "it conflicts with what exists, and no test knows what is free"
 )
 
-// checkOdd checks the response to a request that a service may refuse or not.
-func (s *surroundings) checkOdd(x scenario.Interaction, isNotFound bool) error {
-	if x.Status >= http.StatusInternalServerError {
-		return s.draft.Judge.Crashed(x, "no request may make the service fail")
-	}
-	if isNotFound && strings.Contains(s.promise, "odd body") {
-		return noResource
-	}
-	return nil
-}
-
-// isOfBody reports whether a service that looks for what the path names first need not see what is wrong.
-func (s *surroundings) isOfBody() bool {
-	return s.why == nil || slices.Contains([]string{"body", ""}, s.why.In)
-}
-
-// notFound is what a test has shown of which the path names nothing. A parameter was read, or the
-// service would have refused it.
-func (s *surroundings) notFound() error {
-	isOfParameter := strings.Contains(s.promise, ", parameter ")
-	if isOfParameter && !strings.Contains(s.promise, ", refused") {
+// checkNotFound checks the response to a request whose path names nothing. A service that looks for that first
+// need not see the body. But it has read the parameters, or it would have refused the right ones.
+func (s *surroundings) checkNotFound(x scenario.Interaction) error {
+	isOfParameter := strings.Contains(s.promise, " parameter ")
+	switch {
+	case s.why != nil && !slices.Contains([]string{"body", ""}, s.why.In):
+		return s.draft.Judge.Refused(x, *s.why, s.promise)
+	case s.why == nil && isOfParameter:
 		return nil
 	}
 	return noResource
 }
 
-// checkValid checks the response to a valid request.
+// checkOdd checks the response to a request that a service may refuse or not.
+func (s *surroundings) checkOdd(x scenario.Interaction) error {
+	if x.Status < http.StatusInternalServerError {
+		return nil
+	}
+	return s.draft.Judge.Crashed(x, "no request may make the service fail")
+}
+
+// checkValid checks the response to a valid request. It may name a position of a list that is gone: that of
+// an example, for instance.
 func (s *surroundings) checkValid(x scenario.Interaction) error {
-	why := s.mayBeRefused(x.Status)
-	if why != "" {
+	if why := s.mayBeRefused(x.Status); why != "" {
 		return why
 	}
-	// A position, of an example too, need not be valid any more.
 	if key, _ := s.operation.ResponseAs(x.Status); key == strconv.Itoa(http.StatusGone) {
 		return nil
 	}
@@ -116,15 +109,15 @@ func (s *surroundings) checkValid(x scenario.Interaction) error {
 // mayBeRefused returns why a service may refuse a valid request with a status: it depends on what only
 // the service knows.
 func (s *surroundings) mayBeRefused(status int) scenario.Untried {
+	isConflict := status == http.StatusConflict
 	isUnknown := s.use == nil && !s.draft.creates(s.operation)
-	if status == http.StatusConflict && isUnknown {
-		return noIdentity
-	}
-	if status == http.StatusConflict && len(s.shared) > 0 {
-		return "the identity is taken, and no test can remove it"
-	}
 	isRefused := status >= http.StatusBadRequest && status < http.StatusInternalServerError
-	if isRefused && s.madeUp {
+	switch {
+	case isConflict && isUnknown:
+		return noIdentity
+	case isConflict && len(s.shared) > 0:
+		return "the identity is taken, and no test can remove it"
+	case isRefused && s.madeUp:
 		return "only the service knows its values"
 	}
 	return ""
@@ -158,11 +151,16 @@ func (s *surroundings) createdNothing() (steps []scenario.Step) {
 			continue
 		}
 		for _, id := range ids[:min(len(ids), mostLookups)] {
-			steps = append(steps, s.draft.call(http.MethodGet, x.thing(id), nil, func(x scenario.Interaction) error {
-				isAbsent := x.Status >= http.StatusBadRequest
-				return scenario.Require(isAbsent, "the create was refused, but %v exists: %s", id, x.Body)
-			}))
+			steps = append(steps, s.draft.call(http.MethodGet, x.thing(id), nil, doesNotExist(id)))
 		}
 	}
 	return steps
+}
+
+// doesNotExist checks that what was refused was not created under an identity.
+func doesNotExist(id any) func(scenario.Interaction) error {
+	return func(x scenario.Interaction) error {
+		isAbsent := x.Status >= http.StatusBadRequest
+		return scenario.Require(isAbsent, "the create was refused, but %v exists: %s", id, x.Body)
+	}
 }
