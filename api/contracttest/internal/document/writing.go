@@ -37,6 +37,10 @@ func Written(parameter *openapi3.Parameter, value any) (text string, ok bool) {
 		return "", false
 	}
 	w := writer{parameter: parameter, style: method.Style, explode: method.Explode}
+	if parameter.Explode == nil {
+		// kin-openapi explodes other styles of a query, too.
+		w.explode = method.Style == openapi3.SerializationForm
+	}
 	if !w.split(value) {
 		return "", false
 	}
@@ -60,10 +64,7 @@ func (w *writer) split(value any) bool {
 	_, isScalar := scalarText(value)
 	for _, item := range items {
 		text, isText := scalarText(item)
-		isLost := strings.ContainsAny(text, separators)
-		if !isScalar {
-			isLost = isLost || text == ""
-		}
+		isLost := !isScalar && text == "" || strings.ContainsAny(text, separators)
 		canBeSent := isText && allowedIn(w.parameter.In, text)
 		if isLost || !canBeSent {
 			return false
@@ -113,45 +114,53 @@ func (w *writer) escape(text string) string {
 	return text
 }
 
-// join puts the parts of a value together (OpenAPI, "Style Values").
-func (w *writer) join() (text string, ok bool) {
-	name := url.QueryEscape(w.parameter.Name)
-	isObject := w.names != nil
-	switch w.style {
-	case openapi3.SerializationSimple:
-		return w.joined("", "", ","), true
-	case openapi3.SerializationLabel:
-		return w.joined(".", "", "."), true
-	case openapi3.SerializationMatrix:
-		return w.joined(";", w.parameter.Name+"=", ";"), true
-	case openapi3.SerializationForm:
-		return w.joined("", name+"=", "&"), w.fitsForm()
-	case openapi3.SerializationSpaceDelimited:
-		return name + "=" + strings.Join(w.parts, "%20"), !isObject
-	case openapi3.SerializationPipeDelimited:
-		return name + "=" + strings.Join(w.parts, "%7C"), !isObject
-	case openapi3.SerializationDeepObject:
-		return w.deepObject(), isObject
-	}
-	return "", false
+// form says how a style puts the parts of a value together (OpenAPI 3.0.3, "Style Values").
+type form struct {
+	begin      string
+	hasName    bool   // of the parameter: before the value, or before each part that is exploded
+	separator  string // of parts that are not exploded
+	exploded   string // the separator of parts that are
+	hasObjects bool
 }
 
-// fitsForm reports whether the style form can write the value. Only a query has more than one pair.
-func (w *writer) fitsForm() bool {
-	isOne := w.names == nil && len(w.parts) == 1
-	mayRepeat := !w.explode || w.parameter.In == "query"
-	return isOne || mayRepeat
+// forms are those of the styles, but for deepObject, which is like no other.
+var forms = map[string]form{
+	openapi3.SerializationSimple:         {"", false, ",", ",", true},
+	openapi3.SerializationLabel:          {".", false, ",", ".", true},
+	openapi3.SerializationMatrix:         {";", true, ",", ";", true},
+	openapi3.SerializationForm:           {"", true, ",", "&", true},
+	openapi3.SerializationSpaceDelimited: {"", true, "%20", "&", false},
+	openapi3.SerializationPipeDelimited:  {"", true, "%7C", "&", false},
+}
+
+// join puts the parts of a value together, or reports false if the style has no way to write them.
+func (w *writer) join() (text string, ok bool) {
+	isObject := w.names != nil
+	if w.style == openapi3.SerializationDeepObject {
+		return w.deepObject(), isObject
+	}
+	form, isKnown := forms[w.style]
+	isOnePair := !w.explode || len(w.parts) == 1 && !isObject
+	fits := isOnePair || w.parameter.In != "cookie"
+	if isObject {
+		fits = fits && form.hasObjects
+	}
+	return w.joined(form), isKnown && fits
 }
 
 // joined joins the parts: exploded, each has the name before it, or that of its member.
-func (w *writer) joined(begin, name, separator string) string {
+func (w *writer) joined(form form) string {
+	name := ""
+	if form.hasName {
+		name = url.QueryEscape(w.parameter.Name) + "="
+	}
 	switch {
 	case !w.explode:
-		return begin + name + strings.Join(w.members(","), ",")
+		return form.begin + name + strings.Join(w.members(","), form.separator)
 	case w.names == nil:
-		return begin + name + strings.Join(w.parts, separator+name)
+		return form.begin + name + strings.Join(w.parts, form.exploded+name)
 	}
-	return begin + strings.Join(w.members("="), separator)
+	return form.begin + strings.Join(w.members("="), form.exploded)
 }
 
 // members are the parts of an object with their names, or those of an array.

@@ -41,6 +41,8 @@ func TestWritten(t *testing.T) {
 		{"query", "form", true, nil, ""},
 		{"query", "spaceDelimited", false, array, "color=blue%20black"},
 		{"query", "pipeDelimited", false, array, "color=blue%7Cblack"},
+		{"query", "pipeDelimited", true, array, "color=blue&color=black"},
+		{"query", "pipeDelimited", false, object, ""},
 		{"query", "deepObject", true, object, "color%5BB%5D=150&color%5BR%5D=100"},
 		{"header", "simple", false, array, "blue,black"},
 		{"header", "simple", false, " blue", ""},
@@ -52,6 +54,17 @@ func TestWritten(t *testing.T) {
 		got, ok := Written(parameter, c.value)
 		if ok != (c.want != "") || ok && got != c.want {
 			t.Errorf("%s, %s, explode %t: %v is written as %q, %t; want %q", c.in, c.style, c.explode, c.value, got, ok, c.want)
+		}
+	}
+}
+
+// Without explode in the document only the style form explodes.
+func TestExplodeIsLeftOut(t *testing.T) {
+	t.Parallel()
+	for style, want := range map[string]string{"form": "color=a&color=b", "spaceDelimited": "color=a%20b"} {
+		parameter := &openapi3.Parameter{Name: "color", In: "query", Style: style}
+		if got, _ := Written(parameter, []any{"a", "b"}); got != want {
+			t.Errorf("%s is written as %q, want %q", style, got, want)
 		}
 	}
 }

@@ -1,0 +1,61 @@
+package values
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+)
+
+// choiceVariants returns the variants of oneOf or anyOf. What all branches forbid is wrong for certain;
+// what one of them allows is not.
+func (g *Generator) choiceVariants(wanted *openapi3.Schema, keyword string, branches []*openapi3.Schema) (all []Variant) {
+	for _, typed := range ofEachType {
+		all = append(all, Variant{Keyword: keyword, Value: typed.value})
+	}
+	both := map[string]any{}
+	for _, branch := range branches {
+		base := g.Base(branch)
+		maps.Copy(both, jsonvalue.Object(base))
+		all = append(all, Variant{Keyword: keyword, Value: base, Valid: true})
+		// What breaks a branch may be another one.
+		inner := slices.DeleteFunc(g.variants(branch), func(v Variant) bool { return v.Demand })
+		all = append(all, inner...)
+		all = append(all, g.firstBreaking(wanted, keyword, inner)...)
+	}
+	all = append(all, Variant{Keyword: keyword, Value: both})
+	return append(all, demands(keyword)...)
+}
+
+// notVariants are values that "not" forbids, and one that it does not.
+func (g *Generator) notVariants(wanted, flat *openapi3.Schema) []Variant {
+	all := append(demands("not"), Variant{
+		Keyword: "not",
+		Value:   g.Base(wanted),
+		Valid:   true,
+	})
+	for _, forbidden := range obeying(g.variants(flat.Not.Value)) {
+		all = append(all, Variant{Keyword: "not", Value: forbidden.Value})
+	}
+	return append(all, Variant{Keyword: "not", Value: g.Base(g.withoutNot(flat))})
+}
+
+// firstBreaking returns a variant of a part that breaks the whole. One is enough: all are sent for the part.
+func (g *Generator) firstBreaking(whole *openapi3.Schema, keyword string, parts []Variant) []Variant {
+	for _, part := range parts {
+		if part.isBroken() && !g.Fits(whole, part.Value) {
+			return []Variant{{Keyword: keyword, Value: part.Value}}
+		}
+	}
+	return nil
+}
+
+// compositionOf is the keyword of a choice.
+func compositionOf(flat *openapi3.Schema) string {
+	if len(flat.OneOf) > 0 {
+		return "oneOf"
+	}
+	return "anyOf"
+}
