@@ -14,41 +14,52 @@ import (
 // parameters adds tests of every parameter, and of one that is unknown.
 func (m *singleMaker) parameters() {
 	for _, parameter := range m.operation.Parameters {
-		m.oddParameter(parameter)
-		for _, variant := range m.values.ParameterVariants(parameter) {
-			if variant.Demand {
-				m.demand(variant.Promise)
-			} else {
-				m.parameter(parameter, variant)
-			}
+		switch parameter.In {
+		case "path":
+			m.oddParameter(parameter, "")
+		case "query":
+			m.oddParameter(parameter, url.QueryEscape(parameter.Name)+"=")
 		}
+		m.parameterVariants(parameter)
+		// Without a parameter of the path there would be another path.
 		if parameter.Required && parameter.In != "path" {
 			promise := "parameter " + parameter.Name + " required, refused"
 			m.add(promise, promise).refused(scenario.InvalidParameter, parameter.In, "/"+parameter.Name).unset(parameter)
 		}
 	}
-	if refusesUnknown := m.Rules.RefusesUnknown; refusesUnknown != nil {
-		c := m.add("unknown parameter", "unknown parameter")
-		c.query = append(c.query, "unknown-parameter=1")
-		if refusesUnknown(m.operation.Declared()) {
-			c.refused(scenario.InvalidParameter, "query", "/unknown-parameter")
-		}
+	if m.Rules.RefusesUnknown != nil {
+		m.unknownParameter()
 	}
 }
 
-// oddParameter adds tests of texts that services have crashed on.
-func (m *singleMaker) oddParameter(parameter *openapi3.Parameter) {
-	if parameter.In != "path" && parameter.In != "query" {
-		return
+// unknownParameter adds a test of a parameter that the document does not have. OpenAPI does not say what
+// becomes of it, so only a service whose options do is tested.
+func (m *singleMaker) unknownParameter() {
+	c := m.add("unknown parameter", "unknown parameter")
+	c.query = append(c.query, "unknown-parameter=1")
+	if m.Rules.RefusesUnknown(m.operation.Declared()) {
+		c.refused(scenario.InvalidParameter, "query", "/unknown-parameter")
 	}
+}
+
+// oddParameter adds tests of texts that services have crashed on. Before a text in a query comes its name.
+func (m *singleMaker) oddParameter(parameter *openapi3.Parameter, before string) {
 	for _, text := range values.OddTexts {
 		c := m.add("odd parameter "+parameter.Name+": "+text, "odd parameter "+parameter.Name+", survived")
 		c.withoutResource()
 		c.odd = true
-		if parameter.In == "query" {
-			text = url.QueryEscape(parameter.Name) + "=" + text
+		c.set(parameter, before+text)
+	}
+}
+
+// parameterVariants adds tests of the ways to write a parameter.
+func (m *singleMaker) parameterVariants(parameter *openapi3.Parameter) {
+	for _, variant := range m.values.ParameterVariants(parameter) {
+		if variant.Demand {
+			m.demand(variant.Promise)
+		} else {
+			m.parameter(parameter, variant)
 		}
-		c.set(parameter, text)
 	}
 }
 
@@ -69,19 +80,25 @@ func (m *singleMaker) parameter(parameter *openapi3.Parameter, variant values.Pa
 }
 
 // names makes a test create the resource that its path names, if a create can
-// give it that identity.
+// give it that identity. Else the path names something that does not exist.
 func (c *single) names(parameter *openapi3.Parameter, text string) {
-	if !c.use.isNamed(parameter.Name) {
-		c.absent = true
-		return
-	}
 	number, err := strconv.ParseInt(text, 10, 64)
-	isChosen := c.use.identity.Type.Is("integer") && !c.use.assigned
-	if err == nil && isChosen {
+	isNumber := err == nil
+	if isNumber && c.canChoose(parameter) {
 		c.id = number
-		c.shared = []any{number}
+		c.shared = []any{number} // others may use it, too
 		return
 	}
-	c.withoutResource()
+	if c.use.isNamed(parameter.Name) {
+		c.withoutResource()
+	}
 	c.absent = true
+}
+
+// canChoose reports whether the client chooses the integer that a path parameter has.
+func (c *single) canChoose(parameter *openapi3.Parameter) bool {
+	if !c.use.isNamed(parameter.Name) {
+		return false
+	}
+	return c.use.identity.Type.Is("integer") && !c.use.assigned
 }

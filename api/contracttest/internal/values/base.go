@@ -27,8 +27,7 @@ type baseKey struct {
 var heldSeed = maphash.MakeSeed()
 
 // Base returns the plainest valid value: every property, every minimum met. In a recursion it leaves out
-// what is optional. The result may be changed, but not what is in it. It is asked for thousands of times in
-// a large document, so what can be kept is kept.
+// what is optional. The result may be changed, but not what is in it.
 func (g *Generator) Base(wanted *openapi3.Schema) any {
 	if g.IsIdentity(wanted) {
 		return g.Identity(wanted)
@@ -37,43 +36,42 @@ func (g *Generator) Base(wanted *openapi3.Schema) any {
 		g.begin()
 	}
 	g.work++
-	key := baseKey{schema: wanted, depth: g.depth}
-	inRecursion := baseKey{wanted, g.depth, g.held}
-	value, isKnown := g.knownBase(key)
-	if !isKnown {
-		value, isKnown = g.knownCutBase(inRecursion)
-	}
-	if !isKnown {
-		drawn := g.drawn.Load()
-		cuts := g.cuts
-		value = g.newBase(wanted)
-		hasIdentity := g.drawn.Load() != drawn
-		isWhole := g.work <= g.Enough
-		switch {
-		case hasIdentity:
-		case g.cuts == cuts:
-			g.keepBase(key, value)
-		case isWhole:
-			g.cutBases[inRecursion] = value
-		}
-	}
-	switch value := value.(type) {
+	switch value := g.keptBase(wanted).(type) {
 	case map[string]any:
 		return maps.Clone(value)
 	case []any:
 		return slices.Clone(value)
+	default:
+		return value
 	}
-	return value
 }
 
-// knownCutBase returns a base that was made before, and ends a recursion where it would again. What it becomes
-// a part of ends a recursion, too.
-func (g *Generator) knownCutBase(key baseKey) (value any, isKnown bool) {
-	value, isKnown = g.cutBases[key]
-	if isKnown {
-		g.cuts++
+// keptBase returns a base that was made before, or makes it. It is asked for thousands of times in a large
+// document, so what can be kept is kept: not what has an identity, which is drawn fresh each time, and what
+// ends a recursion only for the work on one schema, because elsewhere it would end later.
+func (g *Generator) keptBase(wanted *openapi3.Schema) any {
+	key := baseKey{schema: wanted, depth: g.depth}
+	if value, isKnown := g.knownBase(key); isKnown {
+		return value
 	}
-	return value, isKnown
+	inRecursion := baseKey{wanted, g.depth, g.held}
+	if value, isKnown := g.cutBases[inRecursion]; isKnown {
+		g.cuts++ // what it becomes a part of ends a recursion, too
+		return value
+	}
+	drawn := g.drawn.Load()
+	cuts := g.cuts
+	value := g.newBase(wanted)
+	hasIdentity := g.drawn.Load() != drawn
+	isWhole := g.work <= g.Enough
+	switch {
+	case hasIdentity:
+	case g.cuts == cuts:
+		g.keepBase(key, value)
+	case isWhole:
+		g.cutBases[inRecursion] = value
+	}
+	return value
 }
 
 // newBase makes a base. Where it would not end, or take too much work, it is null, and cuts counts it: such a
