@@ -20,49 +20,59 @@ import (
 // the list has, because other tests and other clients of the service create things at the same time. Where
 // the list is in the order of identities that a test chooses, it begins just before its own ones; all other
 // lists are read from their beginning, page by page, until the wanted ones have been met.
-//
-// That a list has something twice, lacks something, or has it in another order is found by one function for
-// all tests, search.visit, because a walk through pages may go wrong in each of these ways whatever it is
-// for.
 
 // listTests returns the tests of what the parameters of lists do, and of what lists show.
 func (p *Planner) listTests() (all []Test) {
 	for _, l := range p.lists {
-		add := func(name string, steps func(t *listTest) []scenario.Step) {
-			all = append(all, newTest(name, func() []scenario.Step {
-				return steps(&listTest{Draft: p.Draft(name), list: l})
+		for _, c := range l.cases() {
+			all = append(all, newTest(c.name, func() []scenario.Step {
+				return c.steps(&listTest{Draft: p.Draft(c.name), list: l})
 			}))
 		}
-		for _, parameter := range slices.Sorted(maps.Keys(l.Filters)) {
-			if l.parameter(parameter) != nil {
-				add(effectPromise(l.operation, parameter), func(t *listTest) []scenario.Step {
-					return t.filters(parameter)
-				})
-			}
-		}
-		if l.parameter(l.Limit) != nil {
-			add(effectPromise(l.operation, l.Limit), (*listTest).limits)
-		}
-		for _, way := range []string{l.After, l.Offset, l.Page} {
-			if l.parameter(way) != nil {
-				add(effectPromise(l.operation, way), func(t *listTest) []scenario.Step {
-					return t.continues(way)
-				})
-			}
-		}
-		for _, name := range []string{l.Limit, l.Offset, l.Page} {
-			if parameter := l.parameter(name); parameter != nil && schema.Of(parameter.Schema).Default != nil {
-				add(l.Operation+", default of parameter "+name, func(t *listTest) []scenario.Step {
-					return t.defaultOf(parameter)
-				})
-			}
-		}
-		if l.hasLink() {
-			add("sequence, a walk by Link meets every resource once", (*listTest).walkByLink)
-		}
-		add("sequence, "+l.Operation+" shows what exists", (*listTest).showsAll)
 	}
 	return all
+}
+
+// listCase is a promise of a list, and what shows it.
+type listCase struct {
+	name  string
+	steps func(*listTest) []scenario.Step
+}
+
+// cases are the promises of a list, those of its parameters first.
+func (l *listing) cases() (all []listCase) {
+	for _, filter := range slices.Sorted(maps.Keys(l.Filters)) {
+		all = append(all, l.effect(filter, func(t *listTest) []scenario.Step { return t.filters(filter) })...)
+	}
+	all = append(all, l.effect(l.Limit, (*listTest).limits)...)
+	for _, way := range []string{l.After, l.Offset, l.Page} {
+		all = append(all, l.effect(way, func(t *listTest) []scenario.Step { return t.continues(way) })...)
+	}
+	for _, name := range []string{l.Limit, l.Offset, l.Page} {
+		all = append(all, l.defaultCase(name)...)
+	}
+	if l.hasLink() {
+		all = append(all, listCase{"sequence, a walk by Link meets every resource once", (*listTest).walkByLink})
+	}
+	return append(all, listCase{"sequence, " + l.Operation + " shows what exists", (*listTest).showsAll})
+}
+
+// effect is what a parameter does, if the document has it: the options may name one that it does not have.
+func (l *listing) effect(parameter string, steps func(*listTest) []scenario.Step) []listCase {
+	if l.parameter(parameter) == nil {
+		return nil
+	}
+	return []listCase{{effectPromise(l.operation, parameter), steps}}
+}
+
+// defaultCase is what a list is without a parameter, if the document says which default it has.
+func (l *listing) defaultCase(name string) []listCase {
+	parameter := l.parameter(name)
+	if parameter == nil || schema.Of(parameter.Schema).Default == nil {
+		return nil
+	}
+	steps := func(t *listTest) []scenario.Step { return t.defaultOf(parameter) }
+	return []listCase{{l.Operation + ", default of parameter " + name, steps}}
 }
 
 // listTest is a test of a list in one run.
@@ -133,56 +143,6 @@ func (t *listTest) all(limit int, byAfter bool, things []*scenario.Thing, seen f
 		}
 		return []scenario.Step{t.pages(t.list, query, byAfter, s.visit)}
 	})
-}
-
-// search looks for things in a list.
-type search struct {
-	*listTest
-	limit  int
-	wanted []string
-	seen   map[string]map[string]any // the items by identity
-	met    []string                  // the identities in their order
-	done   func(map[string]map[string]any) error
-}
-
-// visit looks at a page. It has seen enough when nothing is missing any more.
-func (s *search) visit(found page) (enough bool, err error) {
-	if s.list.Limit != "" && len(found.ids) > s.limit {
-		return true, scenario.Brokenf("a page with %s=%d has %d items", s.list.Limit, s.limit, len(found.ids))
-	}
-	for i, id := range found.ids {
-		if s.seen[id] != nil {
-			return true, scenario.Brokenf("the pages of the list have %s twice: %v", id, found.ids)
-		}
-		s.seen[id] = found.items[i]
-	}
-	s.met = append(s.met, found.ids...)
-	missing := first(s.wanted, func(id string) bool { return s.seen[id] == nil })
-	if missing != "" {
-		return false, s.mayLack(missing, found.end)
-	}
-	if s.list.inOrder() && !slices.Equal(s.met[:len(s.wanted)], s.wanted) {
-		return true, scenario.Brokenf("a walk with %s=%d meets %v, want %v", s.list.Limit, s.limit, s.met, s.wanted)
-	}
-	if s.done != nil {
-		return true, s.done(s.seen)
-	}
-	return true, nil
-}
-
-// mayLack returns an error unless something that is missing may come on a later page.
-func (s *search) mayLack(missing string, end pageEnd) error {
-	switch {
-	case end == unknown:
-		return scenario.Untried("the list has more items than a page, and there is no way to the next one")
-	case end == nothing && s.list.inferred && s.list.isPartial():
-		return scenario.Untried("its description leaves open whether it has everything")
-	case end == nothing:
-		return scenario.Brokenf("the list ends after %d resources, and lacks %v", len(s.seen), missing)
-	case len(s.met) > 100*values.Most:
-		return scenario.Untried("the list is longer than a test reads")
-	}
-	return nil
 }
 
 // limits lists with limits below the number of resources that exist. A page of an inferred list

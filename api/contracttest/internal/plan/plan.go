@@ -10,7 +10,7 @@
 //   - sequences.go: what is created can be read, changed and deleted, and nothing else changes.
 //     others.go: two resources do not touch each other. replacements.go: a PUT removes what it does not have. location.go: Location leads to what was created.
 //   - conditions.go: If-Match and If-None-Match.
-//   - lists.go and filters.go: limits, pages, defaults and filters of lists (pages.go reads them).
+//   - lists.go and filters.go: limits, pages, defaults and filters of lists (pages.go reads them, search.go looks for things in them).
 //   - random.go: bodies that are drawn.
 //
 // Most of them need to know which operations create, read, change, delete and list one thing: a

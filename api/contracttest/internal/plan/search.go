@@ -1,0 +1,62 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/values"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// That a list has something twice, lacks something, or has it in another order is found by one function for
+// all tests, search.visit, because a walk through pages may go wrong in each of these ways whatever it is
+// for.
+
+// search looks for things in a list.
+type search struct {
+	*listTest
+	limit  int
+	wanted []string
+	seen   map[string]map[string]any // the items by identity
+	met    []string                  // the identities in their order
+	done   func(map[string]map[string]any) error
+}
+
+// visit looks at a page. It has seen enough when nothing is missing any more.
+func (s *search) visit(found page) (enough bool, err error) {
+	if s.list.Limit != "" && len(found.ids) > s.limit {
+		return true, scenario.Brokenf("a page with %s=%d has %d items", s.list.Limit, s.limit, len(found.ids))
+	}
+	for i, id := range found.ids {
+		if s.seen[id] != nil {
+			return true, scenario.Brokenf("the pages of the list have %s twice: %v", id, found.ids)
+		}
+		s.seen[id] = found.items[i]
+	}
+	s.met = append(s.met, found.ids...)
+	missing := first(s.wanted, func(id string) bool { return s.seen[id] == nil })
+	if missing != "" {
+		return false, s.mayLack(missing, found.end)
+	}
+	if s.list.inOrder() && !slices.Equal(s.met[:len(s.wanted)], s.wanted) {
+		return true, scenario.Brokenf("a walk with %s=%d meets %v, want %v", s.list.Limit, s.limit, s.met, s.wanted)
+	}
+	if s.done != nil {
+		return true, s.done(s.seen)
+	}
+	return true, nil
+}
+
+// mayLack returns an error unless something that is missing may come on a later page.
+func (s *search) mayLack(missing string, end pageEnd) error {
+	switch {
+	case end == unknown:
+		return scenario.Untried("the list has more items than a page, and there is no way to the next one")
+	case end == nothing && s.list.inferred && s.list.isPartial():
+		return scenario.Untried("its description leaves open whether it has everything")
+	case end == nothing:
+		return scenario.Brokenf("the list ends after %d resources, and lacks %v", len(s.seen), missing)
+	case len(s.met) > 100*values.Most:
+		return scenario.Untried("the list is longer than a test reads")
+	}
+	return nil
+}
