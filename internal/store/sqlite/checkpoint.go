@@ -111,7 +111,7 @@ func restartLog(conn *sqlite.Conn) (busy bool, err error) {
 	conn.SetBusyTimeout(checkpointWait / 2)
 	defer conn.SetBusyTimeout(busyTimeout)
 	busy, _, _, err = checkpoint(conn, "RESTART")
-	if err == nil && busy {
+	if busy {
 		busy, _, _, err = checkpoint(conn, "RESTART")
 	}
 	return busy, err
