@@ -129,7 +129,7 @@ func (c *Contract) Run(ctx context.Context, target Target) (Report, error) {
 		if inTime.Err() != nil {
 			break
 		}
-		c.ledger.Record(outcome, test.test.Promises(), test.Name)
+		test.record(outcome, test.Name)
 	}
 	c.runner.RemoveCreated(ctx, run.Target(target))
 	switch {
@@ -169,7 +169,7 @@ func (c *Contract) Tests(ctx context.Context) iter.Seq[Case] {
 func (test Case) Run(t T, target Target) {
 	t.Helper()
 	outcome := test.Try(contextOf(t), target)
-	fresh := test.contract.ledger.Record(outcome, test.test.Promises(), t.Name())
+	fresh := test.record(outcome, t.Name())
 	for _, failure := range outcome.Failures {
 		id := failure.ID()
 		isFirst := slices.ContainsFunc(fresh, func(other Failure) bool { return other.ID() == id })
@@ -182,6 +182,16 @@ func (test Case) Run(t T, target Target) {
 			t.Errorf("contract: %s: [%s] %s, as before", test.Name, id, failure.Cause)
 		}
 	}
+}
+
+// record records an outcome, and returns the failures that are the first of their cause.
+func (test Case) record(outcome Outcome, by string) (fresh []Failure) {
+	ledger := test.contract.ledger
+	promises := test.test.Promises()
+	if test.test.Refuses != "" {
+		ledger.NoteRefusal(test.test.Refuses, promises)
+	}
+	return ledger.Record(outcome, promises, by)
 }
 
 // Try runs a test and returns all that is wrong with the target, or why it could not try

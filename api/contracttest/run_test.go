@@ -295,6 +295,26 @@ func TestMaxTime(t *testing.T) {
 	}
 }
 
+// A service that refuses everything keeps no promise to refuse something.
+func TestRefusesEverything(t *testing.T) {
+	t.Parallel()
+	for status, isKept := range map[int]bool{200: true, 400: false} {
+		valid := faulty{status, http.Header{"Content-Type": {"application/json"}}, `{"id":3}`}
+		target := Target{URL: "http://things.example", Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			if strings.HasSuffix(r.URL.Path, "/3") || status == 400 {
+				return valid.RoundTrip(r)
+			}
+			return faulty{400, http.Header{}, ""}.RoundTrip(r)
+		})}
+		report, err := small(Options{}).Run(t.Context(), target)
+		must.NoError(t, err)
+		refusal := func(p Promise) bool { return p.Name == "getThing, parameter id type, refused" && p.State == Kept }
+		if slices.ContainsFunc(report.Promises, refusal) != isKept {
+			t.Errorf("where a valid request gets %d, the refusal is kept: %t\n%v", status, !isKept, report.Promises)
+		}
+	}
+}
+
 // Nothing that the package exports names a type of another library.
 func TestInterfaceIsOfTheStandardLibrary(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"net/http"
 	"slices"
 	"sync"
 
@@ -27,6 +28,8 @@ type Ledger struct {
 	causes  map[string]*Cause // by id
 	// By operation, the statuses of responses.
 	statuses map[string][]int
+	// By promise that something is refused, the operation.
+	refusals map[string]string
 	// Of responses.
 	requests int
 	// Why what was not tried will not be tried any more.
@@ -53,6 +56,7 @@ func (l *Ledger) Clear() {
 	l.skipped = map[string]string{}
 	l.causes = map[string]*Cause{}
 	l.statuses = map[string][]int{}
+	l.refusals = map[string]string{}
 	l.requests = 0
 	l.end = ""
 }
@@ -139,6 +143,29 @@ func (l *Ledger) Record(outcome scenario.Outcome, promises []string, by string) 
 	return l.NoteFailures(outcome.Failures)
 }
 
+// NoteRefusal records that promises are kept by refusals of an operation. They show something only if it accepts
+// what is valid: a service that refuses everything would keep them all.
+func (l *Ledger) NoteRefusal(operation string, promises []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, promise := range promises {
+		l.refusals[promise] = operation
+	}
+}
+
+// nothingAccepted is why a refusal shows nothing.
+const nothingAccepted = "no valid request was accepted"
+
+// whyNothing is why what a test has observed of a promise shows nothing, or nothing. The lock is held.
+func (l *Ledger) whyNothing(promise string) string {
+	operation, isRefusal := l.refusals[promise]
+	isSuccess := func(status int) bool { return status < http.StatusBadRequest }
+	if isRefusal && !slices.ContainsFunc(l.statuses[operation], isSuccess) {
+		return nothingAccepted
+	}
+	return ""
+}
+
 // skip records why promises could not be tried.
 func (l *Ledger) skip(why string, promises []string) {
 	l.mu.Lock()
@@ -188,12 +215,13 @@ func (l *Ledger) promise(name, untested string) Promise {
 			Excepted: l.Known[id] != "",
 		}
 	}
-	if test := l.observed[name]; test != "" {
+	nothing := l.whyNothing(name)
+	if test := l.observed[name]; test != "" && nothing == "" {
 		return Promise{Name: name, State: Kept, Why: test}
 	}
 	untried := Promise{Name: name, State: Untried}
 	reason := cmp.Or(l.Exceptions[name], l.Known[untried.ID()])
 	untried.Excepted = reason != ""
-	untried.Why = cmp.Or(reason, l.skipped[name], untested, l.end, "no test has observed it")
+	untried.Why = cmp.Or(reason, l.skipped[name], nothing, untested, l.end, "no test has observed it")
 	return untried
 }

@@ -66,6 +66,21 @@ func TestStates(t *testing.T) {
 	}
 }
 
+// A refusal shows something only of an operation that accepts what is valid.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[int]State{201: Kept, 400: Untried} {
+		l := ledgerOf("createPot, body required, refused")
+		l.NoteStatus("createPot", status)
+		l.NoteStatus("createPot", 400)
+		l.NoteRefusal("createPot", []string{"createPot, body required, refused"})
+		l.Record(scenario.Outcome{}, []string{"createPot, body required, refused"}, "test")
+		if got := l.Promises()[0]; got.State != want || want == Untried && got.Why != nothingAccepted {
+			t.Errorf("where a valid request gets %d it is %+v, want it %s", status, got, want)
+		}
+	}
+}
+
 // What is known does not fail. What is known and was not found is lost.
 func TestKnown(t *testing.T) {
 	t.Parallel()

@@ -101,6 +101,8 @@ type Test struct {
 	Drawn func(*values.Draws) scenario.Test
 	// Draws is how many of them are made.
 	Draws int
+	// Refuses is the operation that must refuse the request of the test, if it must.
+	Refuses string
 	// Number is the same for the same test in every run.
 	Number uint64
 }

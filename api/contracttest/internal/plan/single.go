@@ -346,13 +346,16 @@ func withMember(body []byte, name string, value any) []byte {
 // response and what has changed are checked.
 func (c *single) test(p *Planner) Test {
 	remove := func() []scenario.Step { return p.Draft(c.name).removals(c) }
-	return Test{Number: numberOf(c.name), Test: scenario.Test{
-		Name: c.name, Shows: []string{c.promise}, Cleanup: remove,
-		Steps: func() []scenario.Step {
-			around := surroundings{single: c, draft: p.Draft(c.name)}
-			return append(remove(), around.steps()...)
-		},
-	}}
+	test := newTest(c.name, func() []scenario.Step {
+		around := surroundings{single: c, draft: p.Draft(c.name)}
+		return append(remove(), around.steps()...)
+	})
+	test.Shows = []string{c.promise}
+	test.Cleanup = remove
+	if c.why != nil {
+		test.Refuses = c.operation.ID
+	}
+	return test
 }
 
 // removals remove what a test creates under an identity that others use, too.
