@@ -27,6 +27,9 @@ type Options struct {
 	// path, method or tag, as {"GET", "/things*"}; a star stands for the rest of an id or a path. Operations with
 	// names such as shutdown, drop, reset or clear are tested only if Include has their id or their path.
 	Include, Exclude []string
+	// Only is the id of a cause: [Contract.Run] ends when a test has found it. The seed of the run that has found it
+	// draws the same requests again.
+	Only string
 	// MaxTime is how long [Contract.Run] and [Test] may take before they report what they have found; what was
 	// not tried by then is untried. 0: as long as all tests take. The command has --max-time for it.
 	MaxTime time.Duration `json:"-"`

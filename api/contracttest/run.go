@@ -108,6 +108,7 @@ type Target struct {
 // Why promises are untried that were not tried at the end of a run.
 const (
 	wasStopped = "the run was stopped before it was tried"
+	onlyFound  = "the run has ended with the cause that was asked for"
 	noTimeLeft = "no time was left to try it: give more as --max-time, in Go MaxTime of the options"
 )
 
@@ -130,6 +131,11 @@ func (c *Contract) Run(ctx context.Context, target Target) (Report, error) {
 			break
 		}
 		test.record(outcome, test.Name)
+		isAsked := func(failure Failure) bool { return failure.ID() == c.options.Only }
+		if slices.ContainsFunc(outcome.Failures, isAsked) {
+			c.ledger.End(onlyFound)
+			break
+		}
 	}
 	c.runner.RemoveCreated(ctx, run.Target(target))
 	switch {

@@ -104,6 +104,10 @@ func command() *cli.Command {
 				Name:  "exclude",
 				Usage: "send no request of the operations with this `ID, PATH, METHOD or TAG`",
 			},
+			&cli.StringFlag{
+				Name:  "only",
+				Usage: "end with the first request that fails for the cause with this `ID`, and show no other; needs --seed",
+			},
 			&cli.DurationFlag{
 				Name:  "max-time",
 				Value: 5 * time.Minute,
@@ -160,6 +164,10 @@ func run(ctx context.Context, cmd *cli.Command) error {
 	options.Seed = cmp.Or(cmd.Uint64("seed"), options.Seed)
 	options.Include = append(options.Include, cmd.StringSlice("include")...)
 	options.Exclude = append(options.Exclude, cmd.StringSlice("exclude")...)
+	options.Only = cmd.String("only")
+	if options.Only != "" && options.Seed == 0 {
+		return errors.New("--only needs the --seed of the run that has found the cause")
+	}
 	options.MaxTime = cmd.Duration("max-time")
 	// The service may have kept what earlier runs have created.
 	options.FirstID = cmp.Or(options.FirstID, 1_000_000+rand.Int64N(1_000_000_000))
@@ -194,6 +202,9 @@ func run(ctx context.Context, cmd *cli.Command) error {
 	}
 	report, stopped := contract.Run(ctx, target)
 	hide()
+	if options.Only != "" {
+		return showOnly(cmd.Root().Writer, report, options.Only)
+	}
 	report.Summary(cmd.Root().Writer)
 	fmt.Fprintf(cmd.Root().Writer, "draw the same values again: --seed %d\n", report.Seed)
 	if err := writeReports(cmd, report); err != nil {
@@ -206,6 +217,18 @@ func run(ctx context.Context, cmd *cli.Command) error {
 		return writeBaseline(baseline, report, options.Known)
 	}
 	return status(report)
+}
+
+// showOnly writes one cause, if it was found.
+func showOnly(w io.Writer, report contracttest.Report, id string) error {
+	for _, cause := range report.Causes {
+		if cause.ID == id {
+			fmt.Fprintln(w, cause)
+			return cli.Exit("contracttest: "+id+" fails", statusBroken)
+		}
+	}
+	fmt.Fprintf(w, "no test fails for the cause %s\n", id)
+	return nil
 }
 
 // readOptions reads the options in a file of JSON, if there is one.
