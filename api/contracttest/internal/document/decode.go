@@ -27,6 +27,7 @@ func (d *Document) read(text []byte) error {
 		return err
 	}
 	t := &translator{root: root, report: d.Unsupport}
+	t.tidy()
 	version, _ := root["openapi"].(string)
 	switch {
 	case root["swagger"] == "2.0":
@@ -163,21 +164,39 @@ func load(root map[string]any) (*openapi3.T, error) {
 	return openapi3.NewLoader().LoadFromData(text)
 }
 
-// translate writes the members of the document itself, and then all that is in it.
-func (t *translator) translate() {
-	t.root["openapi"] = "3.0.3"
+// tidy leaves out of the document itself what no test needs, and what is not of the type that it must have: the
+// version 1.0 is a number in YAML.
+func (t *translator) tidy() {
 	info := jsonvalue.Object(t.root["info"])
 	title, _ := info["title"].(string)
 	version, _ := info["version"].(string)
+	if number, isNumber := info["version"].(json.Number); isNumber {
+		version = number.String()
+	}
 	t.root["info"] = map[string]any{"title": cmp.Or(title, "untitled"), "version": cmp.Or(version, "?")}
+	delete(t.root, "tags")
+	delete(t.root, "externalDocs")
+	paths := jsonvalue.Object(t.root["paths"])
+	maps.DeleteFunc(paths, func(template string, item any) bool {
+		isNone := jsonvalue.Object(item) == nil
+		if isNone && !strings.HasPrefix(template, "x-") {
+			t.report("%s: is not an object", template)
+		}
+		return isNone
+	})
+	if paths == nil {
+		t.root["paths"] = map[string]any{}
+	}
+}
+
+// translate writes the members of the document itself, and then all that is in it.
+func (t *translator) translate() {
+	t.root["openapi"] = "3.0.3"
 	for _, name := range []string{"webhooks", "jsonSchemaDialect", "$self"} {
 		if t.root[name] != nil {
 			t.report("the document, %s", name)
 			delete(t.root, name)
 		}
-	}
-	if jsonvalue.Object(t.root["paths"]) == nil {
-		t.root["paths"] = map[string]any{}
 	}
 	t.pathItems()
 	t.walk("", t.root)

@@ -158,13 +158,16 @@ func TestSwagger(t *testing.T) {
 	t.Parallel()
 	d := parsed(t, `
 swagger: "2.0"
-info: {title: Old, version: "1"}
+info: {title: Old, version: 1.5}
+tags: [things]
 host: things.example
 basePath: /v1
 produces: [application/xml, application/json]
 securityDefinitions: {key: {type: apiKey, in: header, name: X-Key}, odd: {type: oauth2, flow: none}}
 parameters: {kinds: {name: kinds, in: query, type: array, items: {type: string}}}
 paths:
+  x-more: none
+  /odd: none
   /things:
     parameters: [{$ref: '#/parameters/kinds'}]
     post:
@@ -182,8 +185,11 @@ paths:
       parameters: [{name: one, in: body, schema: {}}, {name: other, in: body, schema: {}}]
       responses: {"200": {description: Changed.}}
 definitions:
-  Thing: {type: object, required: [id], properties: {id: {type: integer, minimum: five}, other: {$ref: '#/definitions/Missing'}}}
-`, "securityDefinitions odd", "/things patch", "minimum", "Missing")
+  Thing: {type: object, required: [id], properties: {id: {type: integer, minimum: five, title: 5}, other: {$ref: '#/definitions/Missing'}}}
+`, "securityDefinitions odd", "/things patch", "minimum", "keyword title", "Missing", "/odd")
+	if d.Version != "1.5" {
+		t.Errorf("the version is %q", d.Version)
+	}
 	if d.Base != "/v1" || len(d.Operations) != 2 {
 		t.Errorf("the base path is %q, the operations are %v", d.Base, d.Operations)
 	}

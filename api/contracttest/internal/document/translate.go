@@ -154,7 +154,7 @@ func (t *translator) besideReference(at string, object map[string]any) map[strin
 	siblings := maps.Clone(object)
 	t.reference(at, object)
 	maps.DeleteFunc(siblings, func(name string, _ any) bool {
-		isSilent := name == "default" || name == "example"
+		isSilent := slices.Contains([]string{"default", "example", "title", "description"}, name)
 		return isSilent || understood[name] == "" // as $ref is
 	})
 	isWhole := !t.modern || len(siblings) == 0
@@ -192,11 +192,13 @@ var understood = map[string]kind{
 	"allOf": array, "anyOf": array, "oneOf": array, "not": anything,
 	"readOnly": boolean, "writeOnly": boolean, "default": anything, "example": anything,
 	"discriminator": object,
+	// They constrain nothing, but kin-openapi refuses a document for them.
+	"title": text, "description": text,
 }
 
 // silent are keywords that constrain nothing.
 var silent = []string{
-	"$schema", "$comment", "$id", "title", "description", "deprecated", "externalDocs", "xml", "$defs", "definitions",
+	"$schema", "$comment", "$id", "deprecated", "externalDocs", "xml", "$defs", "definitions",
 }
 
 // knownTypes are those of OpenAPI 3.0. That of OpenAPI 3.1 for null was written as nullable before.
