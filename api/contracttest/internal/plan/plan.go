@@ -18,6 +18,9 @@
 // from the shape of the document (infer.go, inferlists.go). Where a right service may do otherwise than was
 // inferred, tests are untried and do not fail.
 //
+// The tests come in an order in which a run that ends early has seen something of everything: see
+// [Planner.Tests] and order. They are made while they run, and those of one request are kept as far as there is room.
+//
 // draft.go makes the requests of all steps, creation.go those that create something, and shows.go says whether a response has what was sent.
 // promises.go names what a document promises, and what a response shows.
 //
@@ -156,7 +159,8 @@ func New(judge *judge.Judge, settings Settings) *Planner {
 	return p
 }
 
-// Tests makes the tests, one after the other, in the order in which they should run, until ctx is done.
+// Tests makes the tests, one after the other, in the order in which they should run, until ctx is done: the plainest
+// request of each operation, each promise once, sequences, each promise again, random bodies, and what is odd.
 func (p *Planner) Tests(ctx context.Context) iter.Seq[Test] {
 	return func(yield func(Test) bool) {
 		for test := range p.all() {

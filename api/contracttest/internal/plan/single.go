@@ -119,7 +119,11 @@ type singleMaker struct {
 // make adds the tests, unless no request of the operation can be written at all.
 func (m *singleMaker) make() {
 	if m.isNotTested() {
-		m.unsupport("requests: %s", m.unwritable())
+		why := m.unwritable()
+		if m.whyNotTested(m.operation) != "" {
+			why = "left out" // the reason is beside it
+		}
+		m.unsupport("requests: %s", why)
 		return
 	}
 	m.credentials()
