@@ -27,12 +27,8 @@ func (j *Judge) toEarlierClient(earlier *document.Document, name string, x scena
 		return one(prefix+"status", unlistedStatus, fmt.Sprintf("%d is unknown", x.Status))
 	}
 	found, wrong := contentOf(described.Content, x)
-	switch {
-	case wrong != nil:
-	case document.IsJSON(found.mediaType):
-		_, wrong = j.json(found, x)
-	default:
-		wrong = j.text(found, x)
+	if wrong == nil {
+		_, wrong = j.value(found, x)
 	}
 	for _, fault := range wrong {
 		fault.Where = prefix + fault.Where

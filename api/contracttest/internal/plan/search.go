@@ -23,27 +23,37 @@ type search struct {
 
 // visit looks at a page. It has seen enough when nothing is missing any more.
 func (s *search) visit(found page) (enough bool, err error) {
-	if s.list.Limit != "" && len(found.ids) > s.limit {
-		return true, scenario.Brokenf("a page with %s=%d has %d items", s.list.Limit, s.limit, len(found.ids))
+	if err := s.add(found); err != nil {
+		return true, err
 	}
-	for i, id := range found.ids {
-		if s.seen[id] != nil {
-			return true, scenario.Brokenf("the pages of the list have %s twice: %v", id, found.ids)
-		}
-		s.seen[id] = found.items[i]
-	}
-	s.met = append(s.met, found.ids...)
 	missing := first(s.wanted, func(id string) bool { return s.seen[id] == nil })
 	if missing != "" {
 		return false, s.mayLack(missing, found.end)
 	}
-	if s.list.inOrder() && !slices.Equal(s.met[:len(s.wanted)], s.wanted) {
+	isOrdered := !s.list.inOrder() || slices.Equal(s.met[:len(s.wanted)], s.wanted)
+	if !isOrdered {
 		return true, scenario.Brokenf("a walk with %s=%d meets %v, want %v", s.list.Limit, s.limit, s.met, s.wanted)
 	}
 	if s.done != nil {
 		return true, s.done(s.seen)
 	}
 	return true, nil
+}
+
+// add notes the items of a page, which must be within the limit, and on no page before: a walk that has them
+// again would never end.
+func (s *search) add(found page) error {
+	if s.list.Limit != "" && len(found.ids) > s.limit {
+		return scenario.Brokenf("a page with %s=%d has %d items", s.list.Limit, s.limit, len(found.ids))
+	}
+	for i, id := range found.ids {
+		if s.seen[id] != nil {
+			return scenario.Brokenf("the pages of the list have %s twice: %v", id, found.ids)
+		}
+		s.seen[id] = found.items[i]
+	}
+	s.met = append(s.met, found.ids...)
+	return nil
 }
 
 // mayLack returns an error unless something that is missing may come on a later page.

@@ -20,10 +20,13 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// Of returns the schema of a reference, which may be absent.
+// anything is the schema that allows any value. It is one for all, because each schema is compiled once.
+var anything = &openapi3.Schema{}
+
+// Of returns the schema of a reference. One that is absent allows any value.
 func Of(reference *openapi3.SchemaRef) *openapi3.Schema {
 	if reference == nil || reference.Value == nil {
-		return &openapi3.Schema{}
+		return anything
 	}
 	return reference.Value
 }
