@@ -75,7 +75,8 @@ func (w *writer) split(value any) bool {
 	return len(w.parts) > 0
 }
 
-// items are the parts of a value, and the separators that styles put between them.
+// items are the parts of a value, and the separators that styles put between them. Styles do not escape a
+// separator in a part, so a part that has one would be read as two.
 func (w *writer) items(value any) (items []any, separators string) {
 	switch value := value.(type) {
 	case []any:
@@ -163,7 +164,7 @@ func (w *writer) joined(form form) string {
 	return form.begin + strings.Join(w.members("="), form.exploded)
 }
 
-// members are the parts of an object with their names, or those of an array.
+// members are the parts of an object with their names, or those of an array, which have none.
 func (w *writer) members(separator string) []string {
 	members := slices.Clone(w.parts)
 	for i, name := range w.names {
@@ -172,7 +173,8 @@ func (w *writer) members(separator string) []string {
 	return members
 }
 
-// deepObject writes each member as a pair: filter[kind]=tree.
+// deepObject writes each member as a pair: filter[kind]=tree. How it writes an object in an object, OpenAPI leaves
+// open, so split has refused that.
 func (w *writer) deepObject() string {
 	var pairs []string
 	for i, member := range w.names {

@@ -22,7 +22,8 @@ type content struct {
 	parameters map[string]string
 }
 
-// contentOf finds the media type of a response in the document.
+// contentOf finds the media type of a response in the document, which may have a range, as text/*. A client
+// chooses its decoder by it, so nothing more is looked at if it is wrong.
 func contentOf(described openapi3.Content, x scenario.Interaction) (content, []scenario.Fault) {
 	header := x.Header.Get("Content-Type")
 	mediaType, parameters, err := mime.ParseMediaType(header)
@@ -60,7 +61,8 @@ func (j *Judge) value(found content, x scenario.Interaction) (value any, wrong [
 	return nil, j.text(found, x)
 }
 
-// text checks a body that is not JSON. A schema says something of texts only.
+// text checks a body that is not JSON. A schema says something of texts only: OpenAPI has no rule for how other
+// media types become values.
 func (j *Judge) text(found content, x scenario.Interaction) []scenario.Fault {
 	wanted := schema.Of(found.media.Schema)
 	isText := strings.HasPrefix(found.mediaType, "text/") && wanted.Type.Is("string")

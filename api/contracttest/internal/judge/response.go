@@ -63,7 +63,8 @@ func empty(keyword string, x scenario.Interaction) []scenario.Fault {
 	return require(len(x.Body) == 0, "body", keyword, "must be empty")
 }
 
-// headers checks the headers of a response against their schemas.
+// headers checks the headers of a response against their schemas. Names of headers are the same in any case
+// (RFC 9110, section 5.1).
 func (j *Judge) headers(described openapi3.Headers, got http.Header) (faults []scenario.Fault) {
 	for name, header := range described {
 		// OpenAPI: it is described by content.
@@ -74,7 +75,8 @@ func (j *Judge) headers(described openapi3.Headers, got http.Header) (faults []s
 	return faults
 }
 
-// header checks one header with the values that a response has for it.
+// header checks one header with the values that a response has for it. Only Set-Cookie may come in several lines
+// that are no list (RFC 6265, section 3).
 func (j *Judge) header(name string, described *openapi3.Header, values []string) []scenario.Fault {
 	where := "header " + name
 	if len(values) == 0 {

@@ -68,7 +68,8 @@ func (j *Judge) added(x scenario.Interaction) []scenario.Fault {
 	return j.Settings.UndocumentedResponse(x)
 }
 
-// unknownMethod checks the response to a method that a path does not offer.
+// unknownMethod checks the response to a method that a path does not offer. A 405 must say which ones it offers
+// (RFC 9110, section 15.5.6).
 func (j *Judge) unknownMethod(x scenario.Interaction) []scenario.Fault {
 	faults := j.refusal(scenario.Violation{Kind: scenario.UnknownMethod}, x)
 	if x.Status == http.StatusMethodNotAllowed {
@@ -106,7 +107,8 @@ func (j *Judge) optionsOfPath(x scenario.Interaction) []scenario.Fault {
 	)
 }
 
-// refusal checks the response to a request that no operation serves.
+// refusal checks the response to a request that no operation serves. What the body must be, only the options know,
+// and a response to HEAD has none.
 func (j *Judge) refusal(why scenario.Violation, x scenario.Interaction) []scenario.Fault {
 	if !why.Allows(x.Status) {
 		return one("status", "paths", fmt.Sprintf("must be %d: the document has no such operation", why.Statuses()[0]))

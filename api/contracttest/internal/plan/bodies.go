@@ -35,19 +35,20 @@ func (m *singleMaker) bodies() {
 	m.malformed()
 }
 
-// plainBody is the plainest body, with fresh identities.
+// plainBody is the plainest body, with fresh identities: with those of another test a create would be refused.
 func (m *singleMaker) plainBody() []byte {
 	return jsonvalue.Encode(m.values.Base(m.operation.BodySchema()))
 }
 
-// addBody adds a test with a body that is sent as it is.
+// addBody adds a test with a body that is sent as it is, whatever is wrong with it.
 func (m *singleMaker) addBody(name, promise string, body []byte) *single {
 	c := m.add(name, promise)
 	c.body = bytes.Clone(body) // its buffer is larger, and all of them are kept
 	return c
 }
 
-// addValue adds a test with a body that is made of a value.
+// addValue adds a test with a body that is made of a value. Its identities may be those of other tests, as the
+// ends of a range are: what has them is removed before.
 func (m *singleMaker) addValue(name, promise string, value any) *single {
 	c := m.addBody(name, promise, jsonvalue.Encode(value))
 	c.shared = m.values.SharedIdentities(m.operation.BodySchema(), value)

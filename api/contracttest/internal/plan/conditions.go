@@ -47,7 +47,8 @@ func (p *Planner) conditionTests() (all []Test) {
 // version is what a read has shown of a resource.
 type version struct{ body, etag string }
 
-// version reads a thing and its ETag, which two reads must agree on.
+// version reads a thing and its ETag, which two reads must agree on: with an ETag that changes by itself no
+// write with If-Match would ever succeed.
 func (d *Draft) version(thing *scenario.Thing, into *version) []scenario.Step {
 	isInferred := d.resourceCreatedBy(thing.Creator).inferred
 	steps := d.read(thing, func(got scenario.Interaction) error {
@@ -84,7 +85,8 @@ func (c *condition) canDelete() bool {
 // isIfMatch reports whether the condition holds for the current version.
 func (c *condition) isIfMatch() bool { return c.header == "If-Match" }
 
-// steps makes versions that are not current any more, and then tries each of them and those that are.
+// steps makes versions that are not current any more, and then tries each of them and those that are. Without
+// a PUT there is no older version, so an ETag that no service has stands for it.
 func (c *condition) steps() []scenario.Step {
 	steps := []scenario.Step{{Create: c.thing}}
 	if c.canDelete() {
@@ -132,7 +134,7 @@ func (c *condition) createAgain() scenario.Step {
 	})
 }
 
-// isStrong ends the test where RFC 9110 lets no If-Match be true.
+// isStrong ends the test where no If-Match can be true: it compares strongly (RFC 9110, section 13.1.1).
 func (c *condition) isStrong(scenario.Interaction) error {
 	if c.isIfMatch() && strings.HasPrefix(c.stale.etag, "W/") {
 		return scenario.Untried("the ETags are weak, and If-Match is true of strong ones only")
@@ -148,7 +150,8 @@ func (c *condition) hasChanged() []scenario.Step {
 	}))
 }
 
-// try sends a request with a condition, which depends on the current version.
+// try sends a request with a condition, which depends on the current version. If-Match holds for a version that
+// matches, If-None-Match for one that does not (RFC 9110, sections 13.1.1 and 13.1.2).
 func (c *condition) try(value func(current string) string, matches bool) []scenario.Step {
 	current := &version{}
 	return append(c.version(c.thing, current), scenario.Later(func() []scenario.Step {
@@ -172,7 +175,7 @@ func (c *condition) with(value string) scenario.Step {
 	}}
 }
 
-// proceeds sends a request with a condition that holds.
+// proceeds sends a request with a condition that holds. What it deletes is created again for the next try.
 func (c *condition) proceeds(value string) []scenario.Step {
 	step := c.with(value)
 	step.Check = func(got scenario.Interaction) error {
@@ -191,7 +194,8 @@ func (c *condition) proceeds(value string) []scenario.Step {
 	return []scenario.Step{step, again, c.createAgain()}
 }
 
-// isRefused sends a request with a condition that does not hold.
+// isRefused sends a request with a condition that does not hold. To a read with If-None-Match the response is
+// 304, to all others 412 (RFC 9110, section 13.2.2).
 func (c *condition) isRefused(value string) []scenario.Step {
 	step := c.with(value)
 	if c.operation.Method == http.MethodGet && !c.isIfMatch() {
@@ -205,7 +209,8 @@ func (c *condition) isRefused(value string) []scenario.Step {
 	return append([]scenario.Step{step}, c.unchanged(c.thing, "a refused request")...)
 }
 
-// putAbsent sends a PUT of what does not exist with the condition *.
+// putAbsent sends a PUT of what does not exist with the condition *. If-None-Match: * is how a client creates
+// without overwriting what another one has created, and If-Match: * how it replaces without creating.
 func (c *condition) putAbsent() scenario.Step {
 	step := c.with("*")
 	step.Check = func(got scenario.Interaction) error {

@@ -15,7 +15,8 @@ import (
 
 // How a draft creates a thing, and what it learns of it.
 
-// varied draws the body of a create, with the identity of a thing if the client chooses it.
+// varied draws the body of a create, with the identity of a thing if the client chooses it. A create may have no
+// body, or one that is no object: then it is nil.
 func (d *Draft) varied(x *resource, thing *scenario.Thing) map[string]any {
 	described := x.create.BodySchema()
 	if described == nil {
@@ -67,7 +68,8 @@ func (d *Draft) create(step scenario.Step) []scenario.Step {
 	return []scenario.Step{created}
 }
 
-// withoutOptional is the body of a create without what is optional.
+// withoutOptional is the body of a create without what is optional. The identity stays, also where it is
+// optional: the steps that follow use it.
 func (d *Draft) withoutOptional(x *resource, body map[string]any) map[string]any {
 	least := maps.Clone(body)
 	if described := x.create.BodySchema(); described != nil {
@@ -105,7 +107,8 @@ func (d *Draft) creation(x *resource, thing *scenario.Thing, body map[string]any
 	return step
 }
 
-// identityOf remembers the identity that the service has assigned.
+// identityOf remembers the identity that the service has assigned. Where it was inferred that the response has
+// it, Location may have it instead.
 func (d *Draft) identityOf(x *resource, thing *scenario.Thing, got scenario.Interaction) error {
 	if !x.assigned {
 		return nil
@@ -121,7 +124,7 @@ func (d *Draft) identityOf(x *resource, thing *scenario.Thing, got scenario.Inte
 	return locatedID(x, thing, got)
 }
 
-// locatedID remembers the identity in Location.
+// locatedID remembers the identity in Location, which must lead to a path of the read.
 func locatedID(x *resource, thing *scenario.Thing, got scenario.Interaction) error {
 	if location := got.Header.Get("Location"); location != "" {
 		path, _, err := leadsTo(got, location)
@@ -139,8 +142,7 @@ func locatedID(x *resource, thing *scenario.Thing, got scenario.Interaction) err
 }
 
 // confirm are steps that find out whether the service responds alike to creates of different values: then
-// it does not store them, as a mock. To accuse a mock of
-// forgetting would be true and useless.
+// it does not store them, as a mock. To accuse a mock of forgetting would be true and useless.
 func (d *Draft) confirm(x *resource) (steps []scenario.Step) {
 	bodies := make([][]byte, 2)
 	for i := range bodies {

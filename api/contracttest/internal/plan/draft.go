@@ -82,7 +82,8 @@ func (d *Draft) complete(step scenario.Step) (steps []scenario.Step) {
 	return append(steps, step)
 }
 
-// canRead reports whether an operation is on one thing, which another operation reads.
+// canRead reports whether an operation is on one thing, which another operation reads. Only then is there an
+// ETag to send.
 func (d *Draft) canRead(operation *document.Operation, thing *scenario.Thing) bool {
 	use := d.uses[operation]
 	isOfThing := use != nil && thing != nil
@@ -160,7 +161,8 @@ func (d *Draft) call(method string, thing *scenario.Thing, body any, check func(
 	}
 }
 
-// accepted is a step that calls the operation with a method on a thing, which must succeed.
+// accepted is a step that calls the operation with a method on a thing, which must succeed, or the steps after it
+// show nothing.
 func (d *Draft) accepted(method string, thing *scenario.Thing, body any) scenario.Step {
 	step := d.call(method, thing, body, nil)
 	step.Expect = scenario.Accepted
@@ -191,7 +193,8 @@ func (d *Draft) read(thing *scenario.Thing, checks ...func(scenario.Interaction)
 	})}
 }
 
-// unchanged reads a thing again, which must be as it was seen.
+// unchanged reads a thing again, which must be as it was seen: byte by byte, because a client would take any
+// difference for a change.
 func (d *Draft) unchanged(thing *scenario.Thing, what string, args ...any) []scenario.Step {
 	before := thing.Seen.Body
 	return d.read(thing, func(after scenario.Interaction) error {

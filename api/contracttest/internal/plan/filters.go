@@ -61,7 +61,8 @@ func (t *listTest) filters(parameter string) []scenario.Step {
 	return append(steps, scenario.Later(f.verdict))
 }
 
-// property is the schema of the member in the body of a create.
+// property is the schema of the member in the body of a create, from which the values are drawn: a list may show
+// the member with another schema.
 func (f *filter) property() *openapi3.Schema {
 	return f.Draft.values.Property(f.list.resource.create.BodySchema(), f.member)
 }
@@ -122,7 +123,7 @@ func (f *filter) sent(i int, value any) any {
 	return f.Draft.values.Many(property, property.MinItems, value)
 }
 
-// search lists by the i-th value.
+// search lists by the i-th value. The things with the value must be found, wherever they are in the list.
 func (f *filter) search(i, limit int) []scenario.Step {
 	query := f.first()
 	maps.Copy(query, f.selection(f.values[i]))
@@ -142,7 +143,8 @@ func (f *filter) search(i, limit int) []scenario.Step {
 	return []scenario.Step{f.pages(f.list, query, false, s.visit)}
 }
 
-// selection is the parameter with a value.
+// selection is the parameter with a value. A parameter that takes several values gets one: whether several mean
+// all of them or any, OpenAPI does not say.
 func (f *filter) selection(value any) url.Values {
 	parameter := f.list.parameter(f.parameter)
 	described, _ := document.ParameterSchema(parameter)
@@ -185,7 +187,8 @@ func (s *filtered) visit(found page) (enough bool, err error) {
 	return isDone || s.pagesRead > s.mostPages(), nil
 }
 
-// meet notes an item. A declared list must not have it twice.
+// meet notes an item. A declared list must not have it twice; in an inferred one, pages may move while they are
+// read.
 func (s *filtered) meet(id string) error {
 	isAgain := s.read[id] && !s.list.inferred
 	if isAgain {
@@ -224,7 +227,8 @@ func (s *filtered) note(have any) {
 // leaksBoth reports whether the filter has no meaning at all: it finds lower and higher values.
 func (f *filter) leaksBoth() bool { return f.leaksLower != "" && f.leaksHigher != "" }
 
-// verdict says what is wrong with the filter.
+// verdict says what is wrong with the filter. It waits for all lists, because one alone does not tell a filter
+// that selects nothing from one with another meaning.
 func (f *filter) verdict() []scenario.Step {
 	wrong := cmp.Or(f.leaksLower, f.leaksHigher, f.lacks[0], f.lacks[1])
 	leaksNothing := f.leaksLower+f.leaksHigher == ""
@@ -256,7 +260,8 @@ func (l *listing) selects(have, want any) bool {
 	return strings.Contains(strings.ToLower(one), strings.ToLower(other))
 }
 
-// isLess reports whether a value, or one of an array, is less than another one, as a number or as text.
+// isLess reports whether a value, or one of an array, is less than another one: as a number where both are
+// numbers, else as text.
 func isLess(have, want any) bool {
 	if all, isArray := have.([]any); isArray {
 		return slices.ContainsFunc(all, func(have any) bool { return isLess(have, want) })

@@ -40,7 +40,8 @@ func (p *Planner) inferResources() {
 	}
 }
 
-// inferResource adds the resource that an operation reads, if another one creates it at the path above.
+// inferResource adds the resource that an operation reads, if another one creates it at the path above. A create
+// with more than one parameter in its path is of a part of another resource.
 func (p *Planner) inferResource(get *document.Operation, above string) {
 	x := scenario.Resource{
 		Read:    p.inferredOn(get, http.MethodGet),
@@ -91,7 +92,8 @@ func (p *Planner) inferredCreate(above, replace string) *document.Operation {
 	return put
 }
 
-// isDeclared reports whether the options or links declare what was inferred.
+// isDeclared reports whether the options or links declare what was inferred. What is declared is true, and
+// what was inferred may contradict it.
 func (p *Planner) isDeclared(create, get *document.Operation) bool {
 	other := p.uses[get]
 	isOfOther := other != nil && other.create != create
@@ -150,7 +152,8 @@ func assigned(member, where string) *identification {
 	return &identification{member: member, assigned: true, where: where + ", which the service assigns"}
 }
 
-// fitsPath reports whether a member may have what a path parameter needs.
+// fitsPath reports whether a member may have what a path parameter needs. An integer can be written into any
+// path, a text only where the path takes texts.
 func (p *Planner) fitsPath(member, inPath *openapi3.Schema) bool {
 	isText := member.Type.Is("string") && p.values.Flatten(inPath).Type.Is("string")
 	return isText || member.Type.Is("integer")
@@ -181,7 +184,8 @@ func (p *Planner) memberNamed(of *openapi3.Schema, plainNames []string, isSuitab
 	return ""
 }
 
-// plainName is a name in one of the ways to write it: page_size, pageSize and page[size] are the same.
+// plainName is a name in one of the ways to write it: page_size, pageSize and page[size] are the same. Authors
+// agree on the words more than on how to join them.
 func plainName(name string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {

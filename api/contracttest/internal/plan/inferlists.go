@@ -15,7 +15,8 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
-// otherThanEqual are words about a parameter that selects not what has its value.
+// otherThanEqual are words about a parameter that selects not what has its value. A wrong guess here costs little:
+// the filter is not tested.
 var otherThanEqual = regexp.MustCompile(`(?i)before|after|since|until|less|greater|\bm(in|ax)|above|below|least|most|between|\bnot\b|n't|without|exclu|except|other than|sort|order|ignored`)
 
 // findLists finds the lists that the options declare, and infers others.
@@ -32,7 +33,8 @@ func (p *Planner) findLists() {
 	}
 }
 
-// inferList adds the list that is at the path above that of a resource.
+// inferList adds the list that is at the path above that of a resource: GET /plants lists what POST /plants
+// creates. A PUT has no path of its own for the list, so that is above it.
 func (p *Planner) inferList(x *resource) {
 	path := x.create.Template
 	if above, hasAbove := x.create.Above(); hasAbove {
@@ -62,7 +64,8 @@ func (p *Planner) inferList(x *resource) {
 	p.Inferred = append(p.Inferred, l.sentence())
 }
 
-// canBeList reports whether an operation may list a resource, and is not yet known for it.
+// canBeList reports whether an operation may list a resource, and is not yet known for it. One with parameters in
+// its path lists what is below another resource; a stream has no end.
 func (p *Planner) canBeList(operation *document.Operation) bool {
 	isKnown := slices.ContainsFunc(p.lists, func(l *listing) bool {
 		return l.operation == operation
@@ -120,7 +123,8 @@ func (x *resource) identityName() string {
 	return x.uses[http.MethodGet].PathNames[0]
 }
 
-// inferNext notes that a member of the response, or one in it, leads to the next page.
+// inferNext notes that a member of the response, or one in it, leads to the next page. An array or an object of
+// such a name is no token that a request could have.
 func (p *Planner) inferNext(l *listing, name string, member *openapi3.Schema) {
 	isValue := !member.Type.Is("array") && len(member.Properties) == 0
 	if isValue && isAmong(nextNames, name) {
@@ -188,7 +192,8 @@ func (p *Planner) memberOfParameter(items *openapi3.Schema, parameter, identity 
 	return p.memberNamed(items, names, func(name string, _ *openapi3.Schema) bool { return name != identity })
 }
 
-// selectsBy reports whether a parameter may select the items whose member has its value.
+// selectsBy reports whether a parameter may select the items whose member has its value. A test must be able to
+// choose the value, so a create must send it, and parameter, create and item must have it in the same type.
 func (p *Planner) selectsBy(l *listing, parameter *openapi3.Parameter, wanted, items *openapi3.Schema, member string) bool {
 	sent := p.values.Property(l.resource.create.BodySchema(), member)
 	item := p.values.Property(items, member)
@@ -206,7 +211,7 @@ func sameKind(one, other *openapi3.Schema) bool {
 	return isScalar && len(types) == 1 && slices.Equal(types, other.Type.Slice())
 }
 
-// sentence says what was inferred of a list.
+// sentence says what was inferred of a list, so that its author can see a wrong guess, and correct it.
 func (l *listing) sentence() string {
 	text := fmt.Sprintf("%s lists what %s creates", l.Operation, l.Create)
 	if l.Items != "" {

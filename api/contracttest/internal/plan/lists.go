@@ -111,10 +111,11 @@ func (t *listTest) ids() (ids []any) {
 	return ids
 }
 
-// first begins a query before the first thing.
+// first begins a query before the first thing, so that not all that others have created must be read.
 func (t *listTest) first() url.Values { return t.list.from(t.things[0].ID) }
 
-// one is a step that reads one page.
+// one is a step that reads one page. The query is made when the step is executed, because it may need the
+// identities of things that are created before.
 func (t *listTest) one(query func() url.Values, visit func(page) error) scenario.Step {
 	return scenario.Later(func() []scenario.Step {
 		return []scenario.Step{t.pages(t.list, query(), false, func(found page) (bool, error) {
@@ -184,7 +185,8 @@ func (t *listTest) checkEmpty(limit int) error {
 	return scenario.Brokenf("a list of at least %d with %s=%d has 0 items", len(t.things), t.list.Limit, limit)
 }
 
-// continues lists what follows resources, page by page.
+// continues lists what follows resources, page by page. Where nothing is in order, a walk through all pages must
+// meet the resources, and the parameter must have been a part of it.
 func (t *listTest) continues(way string) []scenario.Step {
 	size := t.list.pageSize(2)
 	steps := t.fill(size + 1)
@@ -208,7 +210,7 @@ func (t *listTest) continues(way string) []scenario.Step {
 	}})
 }
 
-// follows lists what follows one of the things.
+// follows lists what follows one of the things: those that were created later, and not the thing itself.
 func (t *listTest) follows(i int) scenario.Step {
 	query := func() url.Values { return url.Values{t.list.After: {fmt.Sprint(t.things[i].ID)}} }
 	return t.one(query, func(found page) error {
@@ -310,7 +312,8 @@ func (t *listTest) showsAll() []scenario.Step {
 	return steps
 }
 
-// isNotListed fails if the list has something that no longer exists.
+// isNotListed fails if the list has something that no longer exists. It reads the thing once more: a service may
+// keep what was deleted, and show it in both places.
 func (t *listTest) isNotListed(deleted *scenario.Thing, item map[string]any) []scenario.Step {
 	if item == nil {
 		return nil
@@ -339,7 +342,7 @@ func (t *listTest) isShown(thing *scenario.Thing, read, item, before map[string]
 	return nil
 }
 
-// showsWhole reports whether a list shows resources as reads show them.
+// showsWhole reports whether a list shows resources as reads show them: the document gives both the same schema.
 func (t *listTest) showsWhole() bool {
 	result := t.list.operation.Result()
 	get := t.list.resource.uses[http.MethodGet]

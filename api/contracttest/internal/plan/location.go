@@ -9,7 +9,8 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
-// locationLeads creates a resource and goes where Location leads.
+// locationLeads creates a resource and goes where Location leads. A client that has sent a create knows nothing
+// else of where its resource is (RFC 9110, section 15.3.2).
 func (d *Draft) locationLeads(x *resource) []scenario.Step {
 	thing := x.thing(d.values.Identity(x.identity))
 	location := location{draft: d, resource: x, body: d.varied(x, thing)}
@@ -72,7 +73,8 @@ func leadsElsewhere(x scenario.Interaction, reference string) bool {
 	return err == nil && !strings.HasPrefix(to.String(), targetOf(x)+"/")
 }
 
-// follow reads what is there, which must be what was created.
+// follow reads what is there, which must be what was created. An assigned identity is compared with that of the
+// response, and not with one that the body may have proposed.
 func (l *location) follow() []scenario.Step {
 	return []scenario.Step{{
 		Send: func() (scenario.Request, error) {

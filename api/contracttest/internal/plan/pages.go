@@ -69,7 +69,7 @@ func (l *listing) pageSize(want int) int {
 	return int(min(max(low, int64(want)), high))
 }
 
-// longestPage is the largest limit of a list.
+// longestPage is the largest limit of a list, for walks that should need few requests.
 func (l *listing) longestPage() int { return l.pageSize(values.Most) }
 
 // partly are words about a list that need not have all that exists.
@@ -234,7 +234,8 @@ func (r *reader) byMember(next string) (end pageEnd, reference string) {
 	return r.count(), ""
 }
 
-// count goes on after the last item, or by counting items or pages.
+// count goes on after the last item, or by counting items or pages. An offset
+// counts the items that came, not the limit, which a service may cut.
 func (r *reader) count() pageEnd {
 	l := r.list
 	size := len(r.found.ids)
@@ -269,7 +270,8 @@ func (r *reader) seemsFull(size int) bool {
 	return size == limit
 }
 
-// nextOf is the member of a response that leads to the next page, as text.
+// nextOf is the member of a response that leads to the next page, as text. It is empty on the last page, where
+// services leave it out, or have null.
 func (l *listing) nextOf(x scenario.Interaction) string {
 	var value any = x.Object()
 	for name := range strings.SplitSeq(l.Next, "/") {

@@ -11,7 +11,8 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
-// merges are words of a PUT that does not replace.
+// merges are words of a PUT that does not replace. RFC 9110 knows no such PUT (section 9.3.4), but a service that
+// says so keeps its promise.
 var merges = regexp.MustCompile(`(?i)partial|merg|omit|unchanged|absent|missing|not (given|sent|present)`)
 
 // putRemoves fails if a member that a replacement does not have keeps the value that it had, for two
@@ -45,7 +46,8 @@ type removal struct {
 	before, after map[string]any
 }
 
-// leaveOut replaces a resource, and then again without what is optional.
+// leaveOut replaces a resource, and then again without what is optional. The first replacement gives it values of
+// all members, which the create may not have taken.
 func (d *Draft) leaveOut(removed *removal, described *openapi3.Schema) []scenario.Step {
 	whole := jsonvalue.Object(d.values.Varied(described))
 	least := map[string]any{}
@@ -67,7 +69,8 @@ func (d *Draft) leaveOut(removed *removal, described *openapi3.Schema) []scenari
 	})...)
 }
 
-// bothKeep reports whether two resources have kept different values of a member.
+// bothKeep reports whether two resources have kept different values of a member. What both have alike may be a
+// default, or set by the service.
 func bothKeep(removals [2]*removal, name string) bool {
 	for _, removed := range removals {
 		if removed.before[name] == nil || !jsonvalue.Same(removed.before[name], removed.after[name]) {

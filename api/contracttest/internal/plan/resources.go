@@ -118,7 +118,8 @@ func (p *Planner) addResource(declared scenario.Resource, inferred bool) {
 	}
 }
 
-// addUse adds an operation on a resource, whose path parameter identifies it.
+// addUse adds an operation on a resource, whose path parameter identifies it. Links and options speak of one
+// operation at a time, so the resource is made with its first one.
 func (p *Planner) addUse(create, operation *document.Operation, declared scenario.Resource, parameter string, inferred bool) {
 	if p.isLeftOut(create) || p.isLeftOut(operation) {
 		return
@@ -169,7 +170,7 @@ func (p *Planner) resourceOf(operation *document.Operation) *resource {
 	})
 }
 
-// creates reports whether an operation creates a resource.
+// creates reports whether an operation creates a resource that a test knows.
 func (p *Planner) creates(operation *document.Operation) bool {
 	return slices.ContainsFunc(p.resources, func(x *resource) bool { return x.create == operation })
 }

@@ -43,7 +43,8 @@ func newCompiler(direction Direction) *compiler {
 	return c
 }
 
-// compile returns a schema as jsonschema has it, or nil if it cannot be compiled.
+// compile returns a schema as jsonschema has it, or nil if it cannot be compiled. That is kept, too: a schema is
+// asked for with every value.
 func (c *compiler) compile(wanted *openapi3.Schema) *jsonschema.Schema {
 	compiled, isKnown := c.compiled[wanted]
 	if !isKnown {
@@ -204,7 +205,8 @@ func (c *compiler) addMembers(made jsonSchema, wanted *openapi3.Schema) {
 	}
 }
 
-// lacks reports whether a member is not sent in the direction, by any part of its object.
+// lacks reports whether a member is not sent in the direction, by any part of its object. One part of an allOf may
+// require what another one says is readOnly.
 func (c *compiler) lacks(wanted *openapi3.Schema, name string) bool {
 	for _, part := range Parts(wanted) {
 		property := part.Properties[name]

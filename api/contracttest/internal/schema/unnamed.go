@@ -41,7 +41,8 @@ func Unnamed(at string, value any, schemas ...*openapi3.Schema) (faults []scenar
 	return faults
 }
 
-// allowsUnnamed reports whether schemas mean objects with any members: they name none, or say so.
+// allowsUnnamed reports whether schemas mean objects with any members: they name none, or say so. That a
+// schema names some and leaves additionalProperties out is how most documents are written, and means no more.
 func allowsUnnamed(schemas []*openapi3.Schema) bool {
 	hasNames := false
 	for _, schema := range schemas {

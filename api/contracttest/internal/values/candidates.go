@@ -162,7 +162,8 @@ func patternCandidates(wanted *openapi3.Schema) (all []candidate) {
 	return all
 }
 
-// isFree reports whether a text may consist of any characters.
+// isFree reports whether a text may consist of any characters. Only such a text is tried with odd ones: of others
+// they would break the format or the pattern.
 func isFree(wanted *openapi3.Schema) bool {
 	format := schema.Formats[wanted.Format]
 	isKnown := schema.IsKnownFormat(wanted.Format)

@@ -29,7 +29,8 @@ func (g *Generator) choiceVariants(wanted *openapi3.Schema, keyword string, bran
 	return append(all, demands(keyword)...)
 }
 
-// notVariants are values that "not" forbids, and one that it does not.
+// notVariants are values that "not" forbids, and one that it does not. A forbidden value must be right otherwise,
+// so the last one is made of the schema and of what it forbids together.
 func (g *Generator) notVariants(wanted, flat *openapi3.Schema) []Variant {
 	all := append(demands("not"), Variant{
 		Keyword: "not",
@@ -52,7 +53,7 @@ func (g *Generator) firstBreaking(whole *openapi3.Schema, keyword string, parts 
 	return nil
 }
 
-// compositionOf is the keyword of a choice.
+// compositionOf is the keyword of a choice. A schema with both is told by oneOf, the stricter one.
 func compositionOf(flat *openapi3.Schema) string {
 	if len(flat.OneOf) > 0 {
 		return "oneOf"

@@ -40,7 +40,7 @@ func (g *Generator) Identity(of *openapi3.Schema) any {
 	return padded(fmt.Sprintf("id%d", number), of)
 }
 
-// Identities lists the identities in a value.
+// Identities lists the identities in a value, also those of a batch, which has several.
 func (g *Generator) Identities(of *openapi3.Schema, value any) (all []any) {
 	if identity := g.identityIn(of, value); identity != nil {
 		return []any{identity}
@@ -58,7 +58,8 @@ func (g *Generator) Identities(of *openapi3.Schema, value any) (all []any) {
 	return all
 }
 
-// identityIn returns a value that is an identity, as one that was drawn is written, or nil.
+// identityIn returns a value that is an identity, as one that was drawn is written, or nil. A variant may have
+// a value of another type there, which names nothing.
 func (g *Generator) identityIn(of *openapi3.Schema, value any) any {
 	if !g.IsIdentity(of) {
 		return nil

@@ -102,7 +102,8 @@ func decimal(number float64) *big.Rat {
 	return exact
 }
 
-// numberOf writes a fraction with all of its digits.
+// numberOf writes a fraction with all of its digits, and without an exponent, which strict decoders of integers
+// refuse.
 func numberOf(exact *big.Rat) json.Number {
 	digits, _ := exact.FloatPrec()
 	return json.Number(exact.FloatString(digits))
@@ -118,7 +119,8 @@ func multipleFrom(number, step *big.Rat) *big.Rat {
 	return times.Mul(times, step)
 }
 
-// plainNumber returns a number that a schema allows.
+// plainNumber returns a number that a schema allows. If none of the candidates is allowed, any other is as good:
+// a test knows no valid request then.
 func (g *Generator) plainNumber(wanted *openapi3.Schema) any {
 	for _, number := range numberCandidates(wanted) {
 		if g.Fits(wanted, number.value) {

@@ -83,7 +83,8 @@ func (g *Generator) asTexts(wanted *openapi3.Schema, variants []Variant, in stri
 	return append(variants, g.wrongTextsIn(wanted, in)...)
 }
 
-// newParameterVariant names what a variant shows.
+// newParameterVariant names what a variant shows. The value is cut in the name of the test, which is a line in a
+// report.
 func newParameterVariant(parameter *openapi3.Parameter, variant Variant, text string) ParameterVariant {
 	place := parameter.Name + Place(variant.Pointer)
 	return ParameterVariant{

@@ -37,7 +37,7 @@ func newShapes() *Shapes {
 	}
 }
 
-// knownBase returns a base that was made before.
+// knownBase returns a base that was made before, by any generator of the run.
 func (s *Shapes) knownBase(key baseKey) (value any, isKnown bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,7 +136,8 @@ func (s *Shapes) Names(of *openapi3.Schema) []string {
 	return PropertyNames(s.Flatten(of))
 }
 
-// Scalar is the schema of the items of an array, or the schema itself.
+// Scalar is the schema of the items of an array, or the schema itself. Parameters often take several of what
+// a member has one of.
 func (s *Shapes) Scalar(of *openapi3.Schema) *openapi3.Schema {
 	if !of.Type.Is("array") {
 		return of
@@ -147,7 +148,8 @@ func (s *Shapes) Scalar(of *openapi3.Schema) *openapi3.Schema {
 	return s.Flatten(of.Items.Value)
 }
 
-// merge makes a schema allow only what another one allows, too.
+// merge makes a schema allow only what another one allows, too. Where there is no common keyword, as of two
+// patterns, the first one is kept: the original schema decides later.
 func merge(into, other *openapi3.Schema) {
 	into.Type = cmp.Or(into.Type, other.Type)
 	into.Items = cmp.Or(into.Items, other.Items)
@@ -191,7 +193,7 @@ func commonValues(values, others []any) []any {
 	})
 }
 
-// mergeBounds keeps the stricter one of two bounds.
+// mergeBounds keeps the stricter one of two bounds. Whether a bound of a number is exclusive goes with it.
 func mergeBounds(into, other *openapi3.Schema) {
 	if other.Min != nil && (into.Min == nil || *other.Min > *into.Min) {
 		into.Min = other.Min
@@ -222,7 +224,8 @@ func smaller(bound, other *uint64) *uint64 {
 	return bound
 }
 
-// mergeProperties makes one that both schemas have a property that must match both.
+// mergeProperties makes one that both schemas have a property that must match both: an allOf of them, which is
+// flattened when it is needed, because a property may lead to its own object.
 func mergeProperties(into, other *openapi3.Schema) {
 	for name, property := range other.Properties {
 		if into.Properties == nil {

@@ -141,7 +141,7 @@ type typedValue struct {
 	types []string
 }
 
-// ofEachType are values of all types.
+// ofEachType are values of all types, each as plain as it can be, so that nothing but the type is wrong.
 var ofEachType = []typedValue{
 	{value: []any{}, types: []string{"array"}},
 	{value: true, types: []string{"boolean"}},
@@ -156,8 +156,8 @@ func (v typedValue) isOf(wanted *openapi3.Schema) bool {
 	return wanted.Type == nil || slices.ContainsFunc(v.types, wanted.Type.Includes)
 }
 
-// fewer keeps one variant of each keyword at each place, where a schema is
-// followed for a second time.
+// fewer keeps one variant of each keyword at each place, where a schema is followed for a second time. The
+// first time all were tried, and what is deeper multiplies.
 func (g *Generator) fewer(all []Variant) []Variant {
 	if !g.isRecursive() {
 		return all
@@ -295,7 +295,8 @@ func breaksWith(wanted *openapi3.Schema, keyword, other string) bool {
 	return isBound && (other == "format" || keyword == "format")
 }
 
-// innerVariants returns the variants of the items and members of a schema.
+// innerVariants returns the variants of the items and members of a schema, each within an array or object that is
+// otherwise plain.
 func (g *Generator) innerVariants(wanted *openapi3.Schema) (all []Variant) {
 	if wanted.Type.Is("array") {
 		for _, variant := range g.variants(schema.Of(wanted.Items)) {
@@ -329,7 +330,8 @@ func (g *Generator) inArray(wanted *openapi3.Schema, variant Variant) Variant {
 	return variant.below("/1", append([]any{g.Base(schema.Of(wanted.Items)), variant.Value}, rest...))
 }
 
-// presence are objects with and without a member.
+// presence are objects with and without a member. Without an optional member an object may be too small, which
+// would be another fault.
 func (g *Generator) presence(wanted *openapi3.Schema, name string, property *openapi3.Schema) []Variant {
 	all := []Variant{{
 		Pointer: "/" + name,

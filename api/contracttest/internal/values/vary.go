@@ -36,7 +36,7 @@ func (g *Generator) Varied(wanted *openapi3.Schema) any {
 	return g.Base(wanted)
 }
 
-// vary returns another value in place of an old one, or that.
+// vary returns another value in place of an old one, or that, where the schema leaves no choice.
 func (g *Generator) vary(wanted *openapi3.Schema, old any) any {
 	if value := g.otherValue(g.Flatten(wanted), old); g.Fits(wanted, value) {
 		return value
@@ -78,7 +78,8 @@ func (g *Generator) Fresh(wanted *openapi3.Schema, others []any) any {
 	return g.another(wanted, others)
 }
 
-// FreshLow returns a text as Fresh does that is less than the others, or false if the schema allows none.
+// FreshLow returns a text as Fresh does that is less than the others, or false if the schema allows none. With it a
+// filter by equality is told from one by order.
 func (g *Generator) FreshLow(wanted *openapi3.Schema) (text string, ok bool) {
 	text = fmt.Sprint("0", g.drawn.Add(1))
 	return text, wanted.Type.Is("string") && g.Fits(wanted, text)
