@@ -21,27 +21,37 @@ func (p *Planner) conditionTests() (all []Test) {
 			continue
 		}
 		for _, method := range x.methods() {
-			operation := x.uses[method]
-			for _, parameter := range operation.Parameters {
-				isCondition := parameter.Name == "If-Match" || parameter.Name == "If-None-Match"
-				if !isCondition || parameter.In != "header" {
-					continue
-				}
-				name := effectPromise(operation, parameter.Name)
-				all = append(all, newTest(name, func() []scenario.Step {
-					c := condition{
-						Draft:     p.Draft(name),
-						resource:  x,
-						operation: operation,
-						header:    parameter.Name,
-						thing:     x.thing(nil),
-					}
-					return c.steps()
-				}))
+			for _, header := range conditionsOf(x.uses[method]) {
+				all = append(all, p.conditionTest(x, x.uses[method], header))
 			}
 		}
 	}
 	return all
+}
+
+// conditionsOf are the conditional headers that an operation takes, by the ETag.
+func conditionsOf(operation *document.Operation) (headers []string) {
+	for _, header := range []string{"If-Match", "If-None-Match"} {
+		if operation.Parameter("header", header) != nil {
+			headers = append(headers, header)
+		}
+	}
+	return headers
+}
+
+// conditionTest is the test of what a conditional header of an operation does.
+func (p *Planner) conditionTest(x *resource, operation *document.Operation, header string) Test {
+	name := effectPromise(operation, header)
+	return newTest(name, func() []scenario.Step {
+		c := condition{
+			Draft:     p.Draft(name),
+			resource:  x,
+			operation: operation,
+			header:    header,
+			thing:     x.thing(nil),
+		}
+		return c.steps()
+	})
 }
 
 // version is what a read has shown of a resource.

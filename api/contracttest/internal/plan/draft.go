@@ -111,18 +111,25 @@ func (d *Draft) request(operation *document.Operation, call scenario.Call, heade
 	body := call.Body
 	if use := d.uses[operation]; use != nil && call.Of != nil {
 		request.Path = use.fill(operation, request.Path, call.Of.ID)
-		if object := jsonvalue.Object(body); object[use.member] != nil {
-			// Its identity must be that of the path.
-			same := maps.Clone(object)
-			same[use.member] = call.Of.ID
-			body = same
-		}
+		body = use.named(body, call.Of.ID)
 	}
 	if mediaType, _ := operation.Body(); body != nil && mediaType != "" {
 		header.Set("Content-Type", mediaType)
 		request.Body = jsonvalue.Encode(body)
 	}
 	return request
+}
+
+// named returns a body whose identity, if it has one, is that of the path: two that differ are a mistake that
+// only some services refuse.
+func (u *use) named(body, id any) any {
+	object := jsonvalue.Object(body)
+	if object[u.member] == nil {
+		return body
+	}
+	same := maps.Clone(object)
+	same[u.member] = id
+	return same
 }
 
 // required returns the pairs of a query with what the operation requires, and adds headers that it
