@@ -72,12 +72,14 @@ func newOperation(spec *openapi3.T, method, template string, item *openapi3.Path
 	return o
 }
 
-// Declared is what the options are told about the operation.
+// Declared is what the options are told about the operation. Extensions are how a document says what OpenAPI has
+// no word for, as the scope that an operation needs.
 func (o *Operation) Declared() scenario.Operation {
 	return scenario.Operation{ID: o.ID, Extensions: o.Spec.Extensions}
 }
 
-// Matches reports whether an escaped path is one of the operation.
+// Matches reports whether an escaped path is one of the operation. A slash that is escaped is a part of a
+// parameter, so the path must not be unescaped before.
 func (o *Operation) Matches(path string) bool { return o.path.MatchString(path) }
 
 // PathValues returns the parameters in an escaped path, in the order of PathNames; nil if it does not match.

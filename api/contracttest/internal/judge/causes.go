@@ -33,7 +33,8 @@ func (j *Judge) Name(x scenario.Interaction) string {
 	return "an operation that the document does not have"
 }
 
-// CrashOf is the cause of all failures of a service with a status of 500 or more.
+// CrashOf is the cause of all failures of a service with a status of 500 or more. One mistake makes most of them,
+// whatever the tests were about.
 func CrashOf(operation string, status int) string {
 	return fmt.Sprintf("%s responds with %d", operation, status)
 }

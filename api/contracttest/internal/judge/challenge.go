@@ -10,6 +10,9 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
+// A client that gets a 401 reads from WWW-Authenticate how to log in (RFC 9110, section 11.6.1). Most clients do
+// not, so a header that cannot be parsed goes unnoticed until one does.
+
 // challengeToken is a token (RFC 9110, section 5.6.2).
 const challengeToken = "[!#$%&'*+.^_|~0-9A-Za-z`-]+"
 

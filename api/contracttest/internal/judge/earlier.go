@@ -8,6 +8,8 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
+// Documents of earlier releases are promises, too: clients that were generated from them are still in use.
+
 // toEarlierClient checks a response as a client of an earlier document reads it: a status that the earlier
 // document has must match it, members may have been added since. So a change that breaks a client is found
 // by the responses, and not only by comparing documents.

@@ -8,6 +8,10 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
+// Whether a request was refused for the right reason is seen by the status that it deserves, and not by those that
+// the document lists: a document that lists 500 does not make a crash right. That the status is documented is a
+// question of its own (response.go).
+
 // Broken says what is wrong with a service that has responded, as an error. A status of 500 or more is
 // a crash, whatever was expected.
 func (j *Judge) broken(x scenario.Interaction, rank scenario.Rank, cause, message string) error {
@@ -34,7 +38,7 @@ func (j *Judge) Crashed(x scenario.Interaction, message string) error {
 	}
 }
 
-// Silent is the cause of requests that got no response.
+// Silent is the cause of requests that got no response, of which nothing more is known.
 func (j *Judge) Silent(x scenario.Interaction) string {
 	return j.nameOrMethod(x) + " gives no response"
 }

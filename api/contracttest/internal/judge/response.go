@@ -15,6 +15,9 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
+// What is looked at depends on how much the document has described, and on the options: by default a response
+// may have more than the document names, because OpenAPI lets it, and clients ignore it.
+
 // transportHeaders are headers that HTTP needs, so no document names them.
 var transportHeaders = []string{"Connection", "Content-Length", "Content-Type", "Date", "Keep-Alive", "Trailer", "Transfer-Encoding"}
 

@@ -13,6 +13,9 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
+// A body is wrong in one way only, and otherwise the plainest one with identities that nothing else has: so
+// that a refusal can have no other reason, and neither can a success.
+
 // bodies adds tests of the body: as it should be, in every way that its schema allows
 // and forbids, of another media type, malformed, and missing.
 func (m *singleMaker) bodies() {

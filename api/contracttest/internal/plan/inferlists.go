@@ -15,6 +15,10 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
+// A list is inferred for each resource that has one at the path above it. What its parameters do follows from
+// their names, which are much the same everywhere, and what its items are from the member that has the identity.
+// A parameter with an unknown name is left out: its effect stays an untried promise, which the report tells.
+
 // otherThanEqual are words about a parameter that selects not what has its value. A wrong guess here costs little:
 // the filter is not tested.
 var otherThanEqual = regexp.MustCompile(`(?i)before|after|since|until|less|greater|\bm(in|ax)|above|below|least|most|between|\bnot\b|n't|without|exclu|except|other than|sort|order|ignored`)

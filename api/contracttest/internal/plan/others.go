@@ -43,7 +43,7 @@ func (d *Draft) deletesOne(x *resource) []scenario.Step {
 		}))
 }
 
-// replacesOne fails if another resource changes when one is replaced.
+// replacesOne fails if another resource changes when one is replaced: an UPDATE without its WHERE does that.
 func (d *Draft) replacesOne(x *resource) []scenario.Step {
 	one, other, steps := d.two(x)
 	steps = append(steps, d.change(http.MethodPut, one)...)

@@ -31,6 +31,10 @@ type listing struct {
 	inferred  bool
 }
 
+// There are five ways to the next page, and a list may have several: a Link (RFC 8288), a member with a reference
+// or a token, the identity of the last item, an offset, and the number of the page. [reader] follows the one that
+// says most, so that tests need not know which ways a list has.
+
 // parameter returns a parameter of the query, or nil. Most lists lack most of those that are asked for.
 func (l *listing) parameter(name string) *openapi3.Parameter {
 	return l.operation.Parameter("query", name)

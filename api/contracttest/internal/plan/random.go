@@ -12,7 +12,8 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
-// How many bodies are drawn for an operation.
+// How many bodies are drawn for an operation. Each is a request with what is around it, so a large document gets
+// fewer.
 const (
 	manyDraws = 50
 	fewDraws  = 10
@@ -52,7 +53,8 @@ func (p *Planner) drawnTest(operation *document.Operation, described *openapi3.S
 	return c.test(p).Test
 }
 
-// spoil gives the body of a test a fault, if its schema is simple enough to say what a fault is.
+// spoil gives the body of a test a fault, if its schema is simple enough to say what a fault is: in a composed
+// one, what breaks one part may be right for another.
 func (c *single) spoil(generator *values.Generator, drawn *values.Draws, object map[string]any) {
 	described := c.operation.BodySchema()
 	isSimple := !schema.IsComposed(described) && len(described.Properties) > 0

@@ -13,6 +13,10 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
+// A resource is what makes tests of several requests possible: which operation creates a thing, which one reads
+// it, and what in the response of the first goes into the path of the second. Links of the document say that
+// best. Few documents have links, so options can say it, too, and else it is inferred.
+
 // resource is something that operations create and work on.
 type resource struct {
 	create *document.Operation

@@ -10,6 +10,10 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
+// A request alone shows little. That it was refused shows nothing if what it needs did not exist, and a status
+// says nothing of what was stored. So a test creates what the path names, reads it before and after a request
+// that must be refused, and looks for what a refused create may have left behind.
+
 // surroundings are the steps around one request.
 type surroundings struct {
 	*single

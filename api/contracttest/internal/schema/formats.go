@@ -125,7 +125,7 @@ func checkURI(text string) error {
 	return errors.Join(err, checkPrintable(text))
 }
 
-// checkAddress takes an IP address of one family.
+// checkAddress takes an IP address of one family: package netip reads both alike.
 func checkAddress(text string, isOfFamily func(netip.Addr) bool) error {
 	address, err := netip.ParseAddr(text)
 	if err == nil && !isOfFamily(address) {

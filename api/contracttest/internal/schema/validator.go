@@ -15,6 +15,9 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
+// One compiled schema is not enough for a schema of the document: readOnly and writeOnly make it two, one for
+// requests and one for responses.
+
 // Direction says whether a value is sent or received: a request leaves out what is readOnly, a
 // response what is writeOnly.
 type Direction bool

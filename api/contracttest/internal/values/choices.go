@@ -9,6 +9,10 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 )
 
+// Of a choice less is certain than of a simple schema. What breaks a branch may be another branch, so only
+// the whole says whether a value is wrong; and what the keywords of a branch forbid is no promise of its own,
+// so nothing in a branch is demanded.
+
 // choiceVariants returns the variants of oneOf or anyOf. What all branches forbid is wrong for certain;
 // what one of them allows is not.
 func (g *Generator) choiceVariants(wanted *openapi3.Schema, keyword string, branches []*openapi3.Schema) (all []Variant) {

@@ -6,7 +6,8 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 )
 
-// What a schema demands, whether a value is known for it or not.
+// What a schema demands, whether a value is known for it or not. It is listed by the keywords alone, apart from
+// the values, so that a mistake in making values shows as an untried promise and not as nothing.
 
 // demand is a keyword that a schema may have.
 type demand struct {

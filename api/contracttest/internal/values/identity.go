@@ -12,6 +12,11 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 )
 
+// Tests run on one service, at the same time and one after the other, and nothing is cleaned up between them. So
+// that a test meets only what it has created itself, identities are drawn from one counter, which begins with
+// [Settings.FirstID]. Where a schema is too narrow for that, or a test is about the ends of its range, several
+// tests use one identity (SharedIdentities), and each removes what has it before it begins.
+
 // MarkIdentity makes all values of a schema identities: each is drawn fresh, so that no test uses what
 // another one creates. It is marked on the schema, so that it is found wherever a body has it.
 func (s *Shapes) MarkIdentity(of *openapi3.Schema) {

@@ -14,6 +14,10 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 )
 
+// A text without a format or a pattern is "Ficus", made longer or shorter. For a pattern, the syntax of Go is
+// read and each of its parts gives its plainest character; what Go cannot read, such as a look ahead, needs an
+// example in the document. Lengths are in characters, as JSON Schema counts them, and not in bytes.
+
 // longest is the longest text that is made, in characters.
 const longest = 1 << 20
 

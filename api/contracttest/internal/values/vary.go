@@ -10,6 +10,10 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 )
 
+// The plainest values are all the same, and that hides mistakes: a service that returns the last thing for any
+// identity, or stores a member in the column of another one, would pass. So what sequences create has values
+// that are drawn from the counter of identities.
+
 // encoded is a value as text, to compare it with others.
 func encoded(value any) string { return string(jsonvalue.Encode(value)) }
 
