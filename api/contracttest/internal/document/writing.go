@@ -126,12 +126,12 @@ type form struct {
 
 // forms are those of the styles, but for deepObject, which is like no other.
 var forms = map[string]form{
-	openapi3.SerializationSimple:         {"", false, ",", ",", true},
-	openapi3.SerializationLabel:          {".", false, ",", ".", true},
-	openapi3.SerializationMatrix:         {";", true, ",", ";", true},
-	openapi3.SerializationForm:           {"", true, ",", "&", true},
-	openapi3.SerializationSpaceDelimited: {"", true, "%20", "&", false},
-	openapi3.SerializationPipeDelimited:  {"", true, "%7C", "&", false},
+	openapi3.SerializationSimple:         {separator: ",", exploded: ",", hasObjects: true},
+	openapi3.SerializationLabel:          {begin: ".", separator: ",", exploded: ".", hasObjects: true},
+	openapi3.SerializationMatrix:         {begin: ";", hasName: true, separator: ",", exploded: ";", hasObjects: true},
+	openapi3.SerializationForm:           {hasName: true, separator: ",", exploded: "&", hasObjects: true},
+	openapi3.SerializationSpaceDelimited: {hasName: true, separator: "%20", exploded: "&"},
+	openapi3.SerializationPipeDelimited:  {hasName: true, separator: "%7C", exploded: "&"},
 }
 
 // join puts the parts of a value together, or reports false if the style has no way to write them.
@@ -141,12 +141,15 @@ func (w *writer) join() (text string, ok bool) {
 		return w.deepObject(), isObject
 	}
 	form, isKnown := forms[w.style]
-	isOnePair := !w.explode || len(w.parts) == 1 && !isObject
-	fits := isOnePair || w.parameter.In != "cookie"
-	if isObject {
-		fits = fits && form.hasObjects
-	}
-	return w.joined(form), isKnown && fits
+	canWrite := isKnown && (form.hasObjects || !isObject)
+	return w.joined(form), canWrite && w.fitsCookie()
+}
+
+// fitsCookie reports whether a parameter is no cookie, or one pair, which is all that a cookie can be.
+func (w *writer) fitsCookie() bool {
+	isOne := w.names == nil && len(w.parts) == 1
+	isOnePair := isOne || !w.explode
+	return isOnePair || w.parameter.In != "cookie"
 }
 
 // joined joins the parts: exploded, each has the name before it, or that of its member.

@@ -182,10 +182,10 @@ func (l *listing) meanings() []meaning {
 		after = "is the " + l.ID + " of the item before"
 	}
 	return []meaning{
-		{&l.Limit, limitNames, true, "is the most items of a page"},
-		{&l.Offset, offsetNames, true, "is how many items come before"},
-		{&l.Page, pageNames, true, "is the number of the page"},
-		{&l.After, slices.Concat(cursorNames, lastNames), false, after},
+		{parameter: &l.Limit, names: limitNames, isNumber: true, does: "is the most items of a page"},
+		{parameter: &l.Offset, names: offsetNames, isNumber: true, does: "is how many items come before"},
+		{parameter: &l.Page, names: pageNames, isNumber: true, does: "is the number of the page"},
+		{parameter: &l.After, names: slices.Concat(cursorNames, lastNames), does: after},
 	}
 }
 

@@ -115,10 +115,11 @@ func (g *Generator) changed(draws *Draws, wanted *openapi3.Schema, object map[st
 	name := names[draws.below(len(names))]
 	item := schema.Of(wanted.Properties[name].Value.Items)
 	array := slices.Clone(jsonvalue.List(object[name]))
+	hasObjects := len(array) > 0 && len(item.Properties) > 0
 	changed := map[string]any{}
 	maps.Copy(changed, object)
 	switch {
-	case len(array) > 0 && len(item.Properties) > 0:
+	case hasObjects && draws.Coin():
 		i := draws.below(len(array))
 		array[i] = g.changed(draws, item, jsonvalue.Object(array[i]))
 		changed[name] = array

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 	"github.com/plantstore/plantstore/internal/testing/must"
@@ -152,5 +154,53 @@ func TestLimits(t *testing.T) {
 		if low, high := Limits(schemaOf(t, c.text)); low != c.low || high != c.high {
 			t.Errorf("%s has the limits %d and %d, want %d and %d", c.text, low, high, c.low, c.high)
 		}
+	}
+}
+
+// A spoilt object has one fault, where it says, and the object that it was made of has none.
+func TestSpoil(t *testing.T) {
+	t.Parallel()
+	wanted := schemaOf(t, `{"type":"object","required":["items"],"properties":{
+		"items":{"type":"array","minItems":2,"items":{"type":"object","required":["id"],"properties":{"id":{"type":"integer"},"kind":{"type":"string","enum":["a","b"]}}}},
+		"note":{"type":"string","nullable":true},"href":{"type":"string","readOnly":true}}}`)
+	g := New(Settings{})
+	seen := map[string]bool{}
+	for seed := range uint64(400) {
+		draws := NewDraws(rand.New(rand.NewPCG(seed, 0)))
+		object := jsonvalue.Object(g.Draw(draws, wanted))
+		before := encoded(object)
+		spoilt, pointer, keyword := g.Spoil(draws, wanted, object)
+		if after := encoded(object); after != before || !g.Fits(wanted, object) {
+			t.Fatalf("%s has become %s", before, after)
+		}
+		if keyword == "" {
+			continue
+		}
+		seen[Place(pointer)+" "+keyword] = true
+		faults := g.validator.Faults("", wanted, spoilt, schema.Request)
+		if len(faults) != 1 || strings.TrimSpace(faults[0].Where) != pointer || faults[0].Keyword != keyword {
+			t.Fatalf("%s should break %s at %s: %v", encoded(spoilt), keyword, pointer, faults)
+		}
+	}
+	for _, want := range []string{"/items required", "/items type", "/items/*/id required", "/items/*/id type", "/items/*/kind enum", "/note type"} {
+		if !seen[want] {
+			t.Errorf("no object breaks %s, only %v", want, seen)
+		}
+	}
+}
+
+// What fails is shrunk to the fewest and smallest numbers that still fail.
+func TestShrink(t *testing.T) {
+	t.Parallel()
+	var found []uint64
+	Shrink([]uint64{9, 8, 7, 6, 5}, 100, func(numbers []uint64) bool {
+		fails := slices.ContainsFunc(numbers, func(number uint64) bool { return number >= 3 })
+		if fails {
+			found = numbers
+		}
+		return fails
+	})
+	if len(found) != 1 || found[0] > 5 {
+		t.Errorf("it was shrunk to %v", found)
 	}
 }
