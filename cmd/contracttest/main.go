@@ -6,12 +6,9 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/signal"
@@ -141,82 +138,64 @@ func run(ctx context.Context, cmd *cli.Command) error {
 	if cmd.Args().Len() != 2 {
 		return errors.New("give a document and the URL of the service; see contracttest --help")
 	}
-	document := cmd.Args().Get(0)
 	url := cmd.Args().Get(1)
-	baseline := cmd.String("baseline")
 	if !isURL(url) {
 		return fmt.Errorf("the URL of the service must begin with http:// or https://, got %q", url)
 	}
-	options, err := readOptions(cmd.String("options"))
+	options, err := optionsOf(cmd)
 	if err != nil {
 		return err
 	}
-	header, err := parseHeader(cmd.StringSlice("header"))
-	if err != nil {
-		return err
-	}
-	known, err := readBaseline(baseline, cmd.Bool("write-baseline"))
-	if err != nil {
-		return err
-	}
-	options.Header = merged(options.Header, header)
-	options.Known = merged(options.Known, known)
-	options.Seed = cmp.Or(cmd.Uint64("seed"), options.Seed)
-	options.Include = append(options.Include, cmd.StringSlice("include")...)
-	options.Exclude = append(options.Exclude, cmd.StringSlice("exclude")...)
-	options.Only = cmd.String("only")
-	if options.Only != "" && options.Seed == 0 {
-		return errors.New("--only needs the --seed of the run that has found the cause")
-	}
-	options.MaxTime = cmd.Duration("max-time")
-	// The service may have kept what earlier runs have created.
-	options.FirstID = cmp.Or(options.FirstID, 1_000_000+rand.Int64N(1_000_000_000))
-	text, err := read(document)
+	text, err := read(cmd.Args().Get(0))
 	if err != nil {
 		return cli.Exit("contracttest: the document: "+err.Error(), statusDocument)
 	}
-	if path := cmd.String("login"); path != "" {
-		given, err := contracttest.LogIn(ctx, addressOf(path, url), cmd.String("login-body"))
-		if err != nil {
-			return err
-		}
-		options.Header = merged(options.Header, given)
+	if err := logIn(ctx, cmd, url, &options); err != nil {
+		return err
 	}
 	contract, err := contracttest.New(text, options)
 	if err != nil {
 		return cli.Exit(err.Error(), statusDocument)
 	}
+	if err := reach(ctx, contract, url); err != nil {
+		return err
+	}
+	report, stopped := test(ctx, contract, url)
+	if options.Only == "" {
+		report.Summary(cmd.Root().Writer)
+		fmt.Fprintf(cmd.Root().Writer, "draw the same values again: --seed %d\n", report.Seed)
+	}
+	if err := writeReports(cmd, report); err != nil {
+		return err
+	}
+	if options.Only != "" {
+		return showOnly(cmd.Root().Writer, report, options.Only)
+	}
+	if !cmd.Bool("write-baseline") {
+		return status(report)
+	}
+	if stopped != nil {
+		return fmt.Errorf("the baseline is not written: %w", stopped)
+	}
+	return writeBaseline(cmd.String("baseline"), report, options.Known)
+}
+
+// reach returns an error unless something responds at the URL, and as the document says.
+func reach(ctx context.Context, contract *contracttest.Contract, url string) error {
 	resp, err := client.Head(url)
 	if err != nil {
 		return err
 	}
 	resp.Body.Close()
-	target := contracttest.Target{URL: url}
-	if err := contract.CheckBase(ctx, target); err != nil {
-		return err
-	}
-	hide := func() {}
-	// The log of CI would be full of lines.
+	return contract.CheckBase(ctx, contracttest.Target{URL: url})
+}
+
+// test runs the tests, and shows on a terminal how far they have come. The log of CI would be full of lines.
+func test(ctx context.Context, contract *contracttest.Contract, url string) (contracttest.Report, error) {
 	if isTerminal(os.Stderr) {
-		hide = showProgress(os.Stderr, contract.Progress)
+		defer showProgress(os.Stderr, contract.Progress)()
 	}
-	report, stopped := contract.Run(ctx, target)
-	hide()
-	if options.Only != "" {
-		return showOnly(cmd.Root().Writer, report, options.Only)
-	}
-	report.Summary(cmd.Root().Writer)
-	fmt.Fprintf(cmd.Root().Writer, "draw the same values again: --seed %d\n", report.Seed)
-	if err := writeReports(cmd, report); err != nil {
-		return err
-	}
-	if stopped != nil && cmd.Bool("write-baseline") {
-		return fmt.Errorf("the baseline is not written: %w", stopped)
-	}
-	if cmd.Bool("write-baseline") {
-		return writeBaseline(baseline, report, options.Known)
-	}
-	return status(report)
+	return contract.Run(ctx, contracttest.Target{URL: url})
 }
 
 // showOnly writes one cause, if it was found.
@@ -229,23 +208,6 @@ func showOnly(w io.Writer, report contracttest.Report, id string) error {
 	}
 	fmt.Fprintf(w, "no test fails for the cause %s\n", id)
 	return nil
-}
-
-// readOptions reads the options in a file of JSON, if there is one.
-func readOptions(path string) (options contracttest.Options, err error) {
-	if path == "" {
-		return options, nil
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return options, err
-	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&options); err != nil {
-		return options, fmt.Errorf("%s: %w", path, err)
-	}
-	return options, nil
 }
 
 // writeReports writes the files that were asked for.
@@ -291,41 +253,12 @@ func status(report contracttest.Report) error {
 	return nil
 }
 
-// merged returns the entries of two maps; b has precedence.
-func merged[M ~map[string]V, V any](a, b M) M {
-	all := M{}
-	maps.Copy(all, a)
-	maps.Copy(all, b)
-	return all
-}
-
-// parseHeader reads lines such as "Name: value". A name may be given more than once.
-func parseHeader(lines []string) (http.Header, error) {
-	header := http.Header{}
-	for _, line := range lines {
-		name, value, ok := strings.Cut(line, ":")
-		if !ok {
-			return nil, fmt.Errorf("--header must be 'NAME: VALUE', got %q", line)
-		}
-		header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
-	}
-	return header, nil
-}
-
 // client fetches documents. Tests have timeouts of their own.
 var client = http.Client{Timeout: time.Minute}
 
 // isURL reports whether a text is an address, and not the name of a file.
 func isURL(text string) bool {
 	return strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://")
-}
-
-// addressOf is a URL, or that of a path below another one.
-func addressOf(path, below string) string {
-	if isURL(path) {
-		return path
-	}
-	return strings.TrimSuffix(below, "/") + path
 }
 
 // read reads a file, or what is at a URL.

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/plantstore/plantstore/api/contracttest"
+)
+
+// optionsOf returns the options of a file and of the flags, which have precedence.
+func optionsOf(cmd *cli.Command) (options contracttest.Options, err error) {
+	if options, err = readOptions(cmd.String("options")); err != nil {
+		return options, err
+	}
+	header, err := parseHeader(cmd.StringSlice("header"))
+	if err != nil {
+		return options, err
+	}
+	known, err := readBaseline(cmd.String("baseline"), cmd.Bool("write-baseline"))
+	if err != nil {
+		return options, err
+	}
+	options.Header = merged(options.Header, header)
+	options.Known = merged(options.Known, known)
+	options.Seed = cmp.Or(cmd.Uint64("seed"), options.Seed)
+	options.Include = append(options.Include, cmd.StringSlice("include")...)
+	options.Exclude = append(options.Exclude, cmd.StringSlice("exclude")...)
+	options.Only = cmp.Or(cmd.String("only"), options.Only)
+	if options.Only != "" && options.Seed == 0 {
+		return options, errors.New("--only needs the --seed of the run that has found the cause")
+	}
+	if cmd.IsSet("max-time") || options.MaxTime == 0 {
+		options.MaxTime = cmd.Duration("max-time")
+	}
+	// The service may have kept what earlier runs have created.
+	options.FirstID = cmp.Or(options.FirstID, 1_000_000+rand.Int64N(1_000_000_000))
+	return options, nil
+}
+
+// logIn adds the credentials of a login to the options, if one is asked for.
+func logIn(ctx context.Context, cmd *cli.Command, url string, options *contracttest.Options) error {
+	path := cmd.String("login")
+	if path == "" {
+		return nil
+	}
+	given, err := contracttest.LogIn(ctx, addressOf(path, url), cmd.String("login-body"))
+	if err != nil {
+		return err
+	}
+	options.Header = merged(options.Header, given)
+	return nil
+}
+
+// addressOf is a URL, or that of a path below another one.
+func addressOf(path, below string) string {
+	if isURL(path) {
+		return path
+	}
+	return strings.TrimSuffix(below, "/") + path
+}
+
+// readOptions reads the options in a file of JSON, if there is one.
+func readOptions(path string) (options contracttest.Options, err error) {
+	if path == "" {
+		return options, nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return options, err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&options); err != nil {
+		return options, fmt.Errorf("%s: %w", path, err)
+	}
+	return options, nil
+}
+
+// merged returns the entries of two maps; b has precedence.
+func merged[M ~map[string]V, V any](a, b M) M {
+	all := M{}
+	maps.Copy(all, a)
+	maps.Copy(all, b)
+	return all
+}
+
+// parseHeader reads lines such as "Name: value". A name may be given more than once.
+func parseHeader(lines []string) (http.Header, error) {
+	header := http.Header{}
+	for _, line := range lines {
+		name, value, ok := strings.Cut(line, ":")
+		if !ok {
+			return nil, fmt.Errorf("--header must be 'NAME: VALUE', got %q", line)
+		}
+		header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
+	}
+	return header, nil
+}
