@@ -4,8 +4,8 @@
 // There are families of tests, with a file or two for each:
 //
 //   - Tests of one request: of the credentials of an operation (credentials.go), of its parameters
-//     (parameters.go), of its body (bodies.go). single.go has the request, and surroundings.go the steps
-//     around it.
+//     (parameters.go), of its body (bodies.go). single.go has the request, singlemaker.go makes them, kept.go
+//     keeps them, and surroundings.go has the steps around the request.
 //   - paths.go: methods and paths that the document does not have.
 //   - sequences.go: what is created can be read, changed and deleted, and nothing else changes.
 //     others.go: two resources do not touch each other. replacements.go: a PUT removes what it does not have. location.go: Location leads to what was created.
