@@ -172,6 +172,7 @@ func connect(
 	limited, cancel := context.WithTimeout(ctx, max(startTime, config.ConnConfig.ConnectTimeout))
 	defer cancel()
 	began := time.Now()
+	var cause error
 	for wait := newBackoff(); ; {
 		err := s.withConnection(limited, func(ctx context.Context, conn *pgx.Conn) (err error) {
 			if err := prepare(ctx, conn); err != nil {
@@ -185,9 +186,10 @@ func connect(
 		if err == nil {
 			return s, nil
 		}
+		cause = laterCause(cause, err)
 		if !transient(code(err)) || time.Since(began) > startTime || !wait.sleep(limited) {
 			s.Close()
-			return nil, fmt.Errorf("open PostgreSQL: %w", explain(err, config.ConnConfig))
+			return nil, fmt.Errorf("open PostgreSQL: %w", explain(cause, config.ConnConfig))
 		}
 	}
 }
