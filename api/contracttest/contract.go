@@ -162,8 +162,8 @@ func (c *Contract) Check(t T, x Interaction) {
 // Faults returns what is wrong with a response, and records nothing.
 func (c *Contract) Faults(x Interaction) []Fault { return c.judge.Faults(x) }
 
-// observe judges a response and records what it shows and which status it has. What a wrong response shows is not recorded: a
-// promise is kept by right ones.
+// observe judges a response, and records its status and what it shows. What a wrong response shows is not
+// recorded: a promise is kept by right ones.
 func (c *Contract) observe(x scenario.Interaction, test string) []scenario.Failure {
 	id := ""
 	if operation := c.document.Find(x.Method, x.Path); operation != nil {

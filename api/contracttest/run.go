@@ -71,7 +71,7 @@ func (c *Contract) unwritten(shown Report) (lines []string) {
 func (c *Contract) basePath(ctx context.Context, url string) string {
 	for _, base := range []string{c.document.Base, ""} {
 		for _, operation := range c.document.Operations {
-			isPlain := operation.Method == http.MethodGet && len(operation.PathNames) == 0
+			isPlain := operation.Method == http.MethodGet && isWhole(operation)
 			if isPlain && exists(ctx, url+base+operation.Template) {
 				return base
 			}

@@ -55,7 +55,7 @@ type openFiles struct {
 	mark      mark           // of the database at the last check; see log.go
 	markPage  int64          // which has the mark
 	copied    []int64        // pages that checkpoints have copied, the one that was written last at the end
-	copying   atomic.Bool    // a checkpoint of this store has not ended, so the database may have a part of the log
+	copying   atomic.Bool    // a checkpoint has not ended, so the database may have a part of the log; a test waits for it
 }
 
 // openFile is a file and what SQLite has opened at its path. The locks of a process end

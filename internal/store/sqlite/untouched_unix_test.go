@@ -29,14 +29,18 @@ func TestOverwrittenDuringCheckpoint(t *testing.T) {
 	if testing.Short() {
 		seeds = 1
 	}
-	var noticed atomic.Int32
+	var noticed, during atomic.Int32
 	t.Run("backup", func(t *testing.T) {
 		for seed := range seeds {
 			for moment := range steps {
 				t.Run(fmt.Sprint(seed, " before step ", moment), func(t *testing.T) {
 					t.Parallel()
-					if testOverwritten(t, rand.New(rand.NewPCG(0, uint64(seed))), steps, moment) {
+					isNoticed, isDuring := testOverwritten(t, rand.New(rand.NewPCG(0, uint64(seed))), steps, moment)
+					if isNoticed {
 						noticed.Add(1)
+					}
+					if isDuring {
+						during.Add(1)
 					}
 				})
 			}
@@ -46,9 +50,12 @@ func TestOverwrittenDuringCheckpoint(t *testing.T) {
 	if noticed.Load() == 0 {
 		t.Error("no backup was noticed that lacks plants")
 	}
+	if during.Load() == 0 {
+		t.Error("the file was not changed at the moment that this test is about")
+	}
 }
 
-func testOverwritten(t *testing.T, random *rand.Rand, steps, moment int) (noticed bool) {
+func testOverwritten(t *testing.T, random *rand.Rand, steps, moment int) (noticed, during bool) {
 	path, backup := filepath.Join(t.TempDir(), "plants.db"), filepath.Join(t.TempDir(), "backup.db")
 	s := openStore(t, path)
 	fill(t, s, 0, 400<<10)
@@ -71,6 +78,7 @@ func testOverwritten(t *testing.T, random *rand.Rand, steps, moment int) (notice
 		for !s.files.copying.Load() && !ended.Load() {
 			time.Sleep(time.Millisecond)
 		}
+		during = s.files.copying.Load()
 		overwritten <- errors.Join(os.WriteFile(path, data, 0o600), execute(reader, "COMMIT"))
 	}()
 	err := copyTheLog(t, s)
@@ -79,13 +87,13 @@ func testOverwritten(t *testing.T, random *rand.Rand, steps, moment int) (notice
 	s.readers <- reader
 	s.checkFiles(t.Context())
 	if s.files.err() != nil {
-		return true
+		return true, during
 	}
 	must.NoError(t, err)
 	if got := plantsIn(t, path); got != want {
 		t.Error("plants are missing, or older than they were, and the change was not noticed")
 	}
-	return false
+	return false, during
 }
 
 // changeSomething changes a plant, or creates some, or copies the log.

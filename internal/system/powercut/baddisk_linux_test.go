@@ -55,6 +55,7 @@ func TestBadDisk(t *testing.T) {
 // disks is the number of disks. Each has a service and a client of its own.
 const disks = 4
 
+// script has 50 operations.
 var script = slices.Concat(
 	slices.Repeat([]string{"create", "put", "list", "patch", "batch", "delete", "changes", "put", "create", "get", "patch"}, 4),
 	[]string{"token", "checkpoint", "backup", "token", "checkpoint", "restart"},

@@ -39,7 +39,7 @@ func (m *singleMaker) credentials() {
 }
 
 // wrongCredentials adds tests with one scheme of several wrong or missing. Where all are needed, a service that
-// looks at one of them is open to anyone who has that.
+// looks at one of them lets in every client that has that one.
 func (m *singleMaker) wrongCredentials(of string, schemes []string) {
 	for _, wrong := range schemes {
 		at := of

@@ -101,7 +101,7 @@ func (p *Planner) isDeclared(create, get *document.Operation) bool {
 	return isOfOther || slices.ContainsFunc(p.Resources, declares)
 }
 
-// identification says where the identity of a resource is, and who chooses it.
+// identification says where the identity of a resource is, and whether the client or the service chooses it.
 type identification struct {
 	member   string // of the body or the response; empty: of neither
 	assigned bool   // by the service

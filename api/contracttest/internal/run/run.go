@@ -119,8 +119,8 @@ func (r *Runner) remember(x scenario.Interaction) {
 	}
 }
 
-// RemoveTimeout is how long the removal of what was created may take.
-const RemoveTimeout = 30 * time.Second
+// removeTimeout is how long the removal of what was created may take.
+const removeTimeout = 30 * time.Second
 
 // RemoveCreated removes what tests have created and not deleted, as far as the document has a DELETE for it.
 // What is not removed breaks no promise. A run that is interrupted does not wait for it.
@@ -131,7 +131,7 @@ func (r *Runner) RemoveCreated(ctx context.Context, target Target) {
 	case ended != nil: // its time is over
 		ctx = context.WithoutCancel(ctx)
 	}
-	ctx, cancel := context.WithTimeout(ctx, RemoveTimeout)
+	ctx, cancel := context.WithTimeout(ctx, removeTimeout)
 	defer cancel()
 	target.URL = strings.TrimSuffix(target.URL, "/")
 	r.mu.Lock()

@@ -1,0 +1,139 @@
+package contracttest
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/run"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+	"github.com/plantstore/plantstore/internal/testing/must"
+)
+
+// What the header has is sent with every request. Where a test is about credentials, the one of the scheme is
+// left out.
+func TestHeader(t *testing.T) {
+	t.Parallel()
+	for scheme, want := range map[string]string{
+		"{type: http, scheme: bearer}":                  "token",
+		"{type: http, scheme: basic}":                   "ficus:pot",
+		"{type: apiKey, in: header, name: X-Key}":       "key",
+		"{type: apiKey, in: cookie, name: session}":     "cookie",
+		"{type: apiKey, in: query, name: key}":          "",
+		"{type: openIdConnect, openIdConnectUrl: '/x'}": "token",
+	} {
+		header := http.Header{"X-Key": {"key"}, "Cookie": {"a=b; session=cookie"}, "Authorization": {"Bearer token"}}
+		if strings.Contains(scheme, "basic") {
+			header.Set("Authorization", "Basic ZmljdXM6cG90")
+		}
+		c, err := New([]byte(strings.Replace(securedDocument, "{type: http, scheme: bearer}", scheme, 1)), Options{Header: header})
+		must.NoError(t, err)
+		if got := run.CredentialIn(c.options.Header, c.document.Scheme("token")); got != want {
+			t.Errorf("the credential of %s is %q, want %q", scheme, got, want)
+		}
+		sent := http.Header{"X-Other": {"1"}, "Cookie": {"c=d"}}
+		c.runner.AddHeader(sent, scenario.Access{})
+		if len(sent) != 4 || sent.Get("Cookie") != "c=d; a=b; session=cookie" {
+			t.Errorf("with %s every request has %v", scheme, sent)
+		}
+		sent = http.Header{}
+		c.runner.AddHeader(sent, scenario.Access{Chosen: true})
+		credential, others := document.CredentialHeader(c.document.Scheme("token")), 2
+		if credential == "" {
+			others = 3
+		}
+		if len(sent) != others || sent[credential] != nil {
+			t.Errorf("with %s a test of credentials sends %v", scheme, sent)
+		}
+	}
+}
+
+// A document that has a scheme, and does not say which operations need it, is tested with the header that was
+// given. That an operation is open is then no promise.
+func TestUnsaidSecurity(t *testing.T) {
+	t.Parallel()
+	text := strings.Replace(securedDocument, "security: [{token: []}]\n", "", 1)
+	c, err := New([]byte(text), Options{Header: http.Header{"Authorization": {"Bearer secret"}}})
+	must.NoError(t, err)
+	report, err := c.Run(t.Context(), Target{URL: "http://things.example/v1", Transport: inProcess{http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer secret" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		thingsHandler(asNumber).ServeHTTP(w, r)
+	})}})
+	must.NoError(t, err)
+	for _, cause := range report.Causes {
+		t.Errorf("the service is accused: %s", cause)
+	}
+	for _, promise := range report.Promises {
+		isOpen := promise.Name == "getThing, security, open"
+		isUnsaid := strings.Contains(promise.Why, "does not say which operations")
+		if isOpen != isUnsaid {
+			t.Errorf("%s is %s: %s", promise.Name, promise.State, promise.Why)
+		}
+	}
+}
+
+// Without credentials, a service whose security is switched off is tested, and that is told in one line for each
+// way to ignore it. One that asks for them is asked once for each operation, and its promises are untried.
+func TestNoCredentials(t *testing.T) {
+	t.Parallel()
+	for isOff, want := range map[bool][]string{true: {"bad credentials", "no credentials"}, false: nil} {
+		c, err := New([]byte(strings.Replace(securedDocument, `        "400"`, "        \"401\": {description: Not allowed.}\n        \"400\"", 1)), Options{})
+		must.NoError(t, err)
+		asked := 0
+		report, err := c.Run(t.Context(), Target{URL: "http://things.example/v1", Transport: inProcess{http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if isOff {
+				thingsHandler(asNumber).ServeHTTP(w, r)
+				return
+			}
+			if r.Header.Get("Authorization") == "" && strings.HasPrefix(r.URL.Path, "/v1/things/") && r.Method == "GET" {
+				asked++
+			}
+			w.WriteHeader(http.StatusUnauthorized)
+		})}})
+		must.NoError(t, err)
+		var causes []string
+		for _, cause := range report.Causes {
+			causes = append(causes, cause.Cause)
+		}
+		slices.Sort(causes)
+		if !slices.Equal(causes, want) {
+			t.Errorf("security off %t: the causes are %q", isOff, causes)
+		}
+		untried := 0
+		for _, promise := range report.Promises {
+			if strings.Contains(promise.Why, "no credentials were given") {
+				untried++
+			}
+		}
+		if isOff != (untried == 1) || asked > 3 {
+			t.Errorf("security off %t: %d promises are untried, %d requests were sent without credentials", isOff, untried, asked)
+		}
+	}
+}
+
+// A failure hides what was given, and shows a wrong credential as it was sent: it is why the service should have
+// refused the request.
+func TestHidden(t *testing.T) {
+	t.Parallel()
+	secret := http.Header{"Authorization": {"Bearer abc"}, "Cookie": {"a=1; b=2"}}
+	for _, c := range []struct{ name, sent, shown string }{
+		{"Authorization", "Bearer abc", "$AUTHORIZATION"},
+		{"Authorization", "bearer  abc", "$AUTHORIZATION"},
+		{"Authorization", "Bearer not-a-credential", "Bearer not-a-credential"},
+		{"Authorization", "Basic bm90LWEtY3JlZGVudGlhbDpub3QtYS1jcmVkZW50aWFs", "Basic bm90LWEtY3JlZGVudGlhbDpub3QtYS1jcmVkZW50aWFs"},
+		{"Cookie", "a=1; b=2", "$COOKIE"},
+		{"Cookie", "a=not-a-credential", "a=not-a-credential"},
+		{"Cookie", "a=not-a-credential; b=2", "$COOKIE"},
+		{"X-Other", "any", "any"},
+	} {
+		x := Interaction{RequestHeader: http.Header{c.name: {c.sent}}}
+		if got := x.Hidden(secret).RequestHeader.Get(c.name); got != c.shown {
+			t.Errorf("%s: %s is shown as %s, want %s", c.name, c.sent, got, c.shown)
+		}
+	}
+}

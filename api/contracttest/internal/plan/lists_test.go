@@ -1,0 +1,138 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/values"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// A filter of which only the name is known is wrong if no meaning fits what it does.
+func TestFilterVerdict(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		filter   filter
+		inferred string // its beginning
+		declared string
+	}{
+		"finds all":               {filter{found: 3}, "kept", "kept"},
+		"leaks a lower value":     {filter{found: 3, leaksLower: "lower"}, "untried: lower", "broken: lower"},
+		"leaks a higher value":    {filter{found: 3, leaksHigher: "higher"}, "untried: higher", "broken: higher"},
+		"leaks both":              {filter{found: 3, leaksLower: "lower", leaksHigher: "higher"}, "broken: lower", "broken: lower"},
+		"lacks one of some":       {filter{found: 2, lacks: [2]string{"lacks"}}, "broken: lacks", "broken: lacks"},
+		"lacks one of the second": {filter{found: 2, lacks: [2]string{"", "lacks"}}, "broken: lacks", "broken: lacks"},
+		"lacks all":               {filter{lacks: [2]string{"lacks"}}, "untried: lacks", "broken: lacks"},
+		"lacks one and leaks":     {filter{found: 2, leaksLower: "lower", lacks: [2]string{"lacks"}}, "untried: lower", "broken: lower"},
+	} {
+		p := planOf(t, Settings{})
+		for _, isInferred := range []bool{true, false} {
+			want := c.declared
+			if isInferred {
+				want = c.inferred
+			}
+			tested := c.filter
+			tested.listTest = &listTest{Draft: p.Draft("a test"), list: &listing{operation: p.Document.Operation("listPots"), inferred: isInferred}}
+			if got := checked(tested.verdict(), scenario.Interaction{}); !strings.HasPrefix(got, want) {
+				t.Errorf("%s, inferred %v: %s, want %s", name, isInferred, got, want)
+			}
+		}
+	}
+}
+
+// An item with another value is a leak, on the side on which its value is.
+func TestFilterLeaks(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		have, want    any
+		inferred      bool
+		lower, higher bool
+	}{
+		{"b", "b", false, false, false},
+		{"a", "b", false, true, false},
+		{"c", "b", false, false, true},
+		{"abc", "b", false, true, false},
+		{"abc", "b", true, false, false}, // it may look for a part
+		{"ABC", "b", true, false, false},
+		{9, 10, false, true, false}, // as numbers, not as texts
+		{11, 10, true, false, true},
+		{[]any{"a", "b"}, "b", false, false, false},
+		{[]any{"c", "d"}, "b", false, false, true},
+		{nil, "b", false, true, false},
+	} {
+		tested := &filtered{filter: &filter{listTest: &listTest{list: &listing{inferred: c.inferred}}, values: []any{c.want}}}
+		tested.note(c.have)
+		if lower, higher := tested.leaksLower != "", tested.leaksHigher != ""; lower != c.lower || higher != c.higher {
+			t.Errorf("%v for %v, inferred %v, leaks lower %v, higher %v", c.have, c.want, c.inferred, lower, higher)
+		}
+	}
+}
+
+// A page of a filtered list is searched for what it should have.
+func TestFilterPages(t *testing.T) {
+	t.Parallel()
+	items := func(ids ...string) (all page) {
+		for _, id := range ids {
+			all.ids = append(all.ids, id)
+			all.items = append(all.items, map[string]any{"color": "red"})
+		}
+		return all
+	}
+	list := &listing{operation: planOf(t, Settings{}).Document.Operation("listPots")}
+	tested := &filtered{
+		filter: &filter{listTest: &listTest{list: list}, member: "color", values: []any{"red"}},
+		limit:  values.Most, wanted: map[string]bool{"1": true, "2": true}, read: map[string]bool{},
+	}
+	first := items("1", "3")
+	if enough, err := tested.visit(first); enough || err != nil || tested.found != 1 {
+		t.Errorf("after a page without 2: %v, %v, %d found", enough, err, tested.found)
+	}
+	if _, err := tested.visit(items("3")); err == nil {
+		t.Error("a list has 3 twice")
+	}
+	last := items("4")
+	last.end = nothing
+	if _, err := tested.visit(last); err != nil || !strings.Contains(tested.lacks[0], "lacks [2]") {
+		t.Errorf("the list has ended without 2: %v, %q", err, tested.lacks[0])
+	}
+	if enough, err := tested.visit(items("2")); !enough || err != nil || tested.found != 2 {
+		t.Errorf("after all: %v, %v, %d found", enough, err, tested.found)
+	}
+}
+
+// A list must have what exists: once, in its order, and no more than its limit.
+func TestSearch(t *testing.T) {
+	t.Parallel()
+	pageOf := func(end pageEnd, ids ...string) page {
+		found := page{end: end, ids: ids}
+		for range ids {
+			found.items = append(found.items, map[string]any{})
+		}
+		return found
+	}
+	for name, c := range map[string]struct {
+		pages []page
+		want  string
+	}{
+		"all on one page":    {[]page{pageOf(nothing, "1", "2")}, "kept"},
+		"one on each page":   {[]page{pageOf(another, "1"), pageOf(nothing, "2")}, "kept"},
+		"one twice":          {[]page{pageOf(another, "1"), pageOf(another, "1")}, "broken: the pages of the list have 1 twice"},
+		"one is missing":     {[]page{pageOf(another, "1"), pageOf(nothing)}, "broken: the list ends after 1 resources, and lacks 2"},
+		"too many on a page": {[]page{pageOf(another, "1", "2", "3")}, "broken: a page with limit=2 has 3 items"},
+		"in another order":   {[]page{pageOf(nothing, "2", "1")}, "broken: a walk with limit=2 meets"},
+		"no way to the next": {[]page{pageOf(unknown, "1")}, "untried: the list has more items than a page"},
+	} {
+		p := planOf(t, Settings{})
+		list := &listing{resource: p.resourceCreatedBy("createPot"), List: scenario.List{Limit: "limit", After: "after"}}
+		s := search{listTest: &listTest{list: list}, limit: 2, wanted: []string{"1", "2"}, seen: map[string]map[string]any{}}
+		var err error
+		for _, found := range c.pages {
+			if _, err = s.visit(found); err != nil {
+				break
+			}
+		}
+		if got := said(err); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
