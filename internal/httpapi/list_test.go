@@ -198,24 +198,6 @@ func TestPagingThroughAllPlants(t *testing.T) {
 
 var linkForm = regexp.MustCompile(`^<([^>]+)>; rel="next"$`)
 
-// walkLinks returns the ids of a page and of all pages after it, by Link.
-func (s *service) walkLinks(path string) (all []int64) {
-	s.t.Helper()
-	for seen := map[string]bool{}; path != ""; {
-		if seen[path] {
-			s.t.Fatalf("the walk comes back to %s", path)
-		}
-		seen[path] = true
-		a := s.call(http.MethodGet, path, "").wantStatus(s.t, http.StatusOK)
-		all = append(all, ids(s.t, a)...)
-		path = ""
-		if m := linkForm.FindStringSubmatch(a.Header.Get("Link")); m != nil {
-			path = m[1]
-		}
-	}
-	return all
-}
-
 // fill stores plants 0 to n-1 directly in the store.
 func (s *service) fill(n int) {
 	s.t.Helper()
