@@ -23,8 +23,8 @@ import (
 // TestCrash kills the service at random moments with SIGKILL while clients write, and
 // others follow its changes. Then the service must have exactly what was acknowledged,
 // and each follower the same, without having begun again. PLANTSTORE_TEST_CRASH_ROUNDS is
-// the number of kills. The test of the same name in store/sqlite looks at the file
-// after each of them.
+// the number of kills. Package powercut looks at the files that a crash leaves at many
+// moments.
 //
 // At the end the store is replaced by a backup, while the followers have seen what the
 // backup lacks. All of them must begin again, and be equal again.
