@@ -46,5 +46,8 @@ func TestCommandsThatBeginLogs(t *testing.T) {
 		}
 	}
 	r.Kill()
-	wantStored(t, dir, "plants.db", plants)
+	r = program.ServeIn(t, dir, "plants.db")
+	if stored := listAll(t, r.URL, r.Token); len(stored) != plants {
+		t.Errorf("%d plants are stored, want %d", len(stored), plants)
+	}
 }

@@ -206,7 +206,7 @@ func TestSeveralNames(t *testing.T) {
 		want string
 	}{
 		"hard links":  {func(t *testing.T, path, other string) { must.NoError(t, os.Link(path, other)) }, "has 2 names (hard links), and each can"},
-		"bind mounts": {mountFile, "the file is a mount point (docker run -v FILE:FILE, mount --bind)"},
+		"bind mounts": {mountFile, "mount --bind), so it has another name, and each can have a log of its own; mount the directory of the file instead"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if name == "bind mounts" && os.Getuid() != 0 {
@@ -232,10 +232,26 @@ func TestSeveralNames(t *testing.T) {
 	}
 }
 
+// A store whose directory is mounted is used: its log has as many names as itself.
+func TestMountedDirectory(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() != 0 {
+		return // only root can mount
+	}
+	folder, other := t.TempDir(), t.TempDir()
+	must.NoError(t, os.WriteFile(filepath.Join(folder, "plants.db"), nil, 0o600))
+	mount(t, folder, other)
+	expect.NoError(t, checkOneName(filepath.Join(other, "plants.db")))
+}
+
 // mountFile gives a file another name, which this thread alone has.
 func mountFile(t *testing.T, path, other string) {
-	runtime.LockOSThread() // never unlocked: the thread ends with the test
 	must.NoError(t, os.WriteFile(other, nil, 0o600))
+	mount(t, path, other)
+}
+
+func mount(t *testing.T, path, other string) {
+	runtime.LockOSThread() // never unlocked: the thread ends with the test
 	must.NoError(t, syscall.Unshare(syscall.CLONE_NEWNS))
 	must.NoError(t, syscall.Mount("none", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""))
 	must.NoError(t, syscall.Mount(path, other, "", syscall.MS_BIND, ""))

@@ -40,7 +40,11 @@ type history struct {
 func newHistory(t *testing.T) *history {
 	h := &history{t: t, path: filepath.Join(t.TempDir(), "plants.db")}
 	h.open()
-	t.Cleanup(func() { _ = h.store.Close() })
+	t.Cleanup(func() {
+		if h.store != nil {
+			_ = h.store.Close()
+		}
+	})
 	return h
 }
 
@@ -48,6 +52,11 @@ func (h *history) open() {
 	var err error
 	h.store, err = Open(h.t.Context(), h.path)
 	must.NoError(h.t, err)
+}
+
+func (h *history) close() {
+	must.NoError(h.t, h.store.Close())
+	h.store = nil
 }
 
 func (h *history) create(n int64) {
@@ -150,13 +159,13 @@ func TestPairsOfDatabaseAndLog(t *testing.T) {
 	h.checkpoint()
 	h.create(5)
 	h.remember("fourth log")
-	must.NoError(t, h.store.Close())
+	h.close()
 	h.remember("closed")
 	h.open()
 	h.remember("open again")
 	h.create(10)
 	h.remember("log after the start")
-	must.NoError(t, h.store.Close())
+	h.close()
 	h.remember("closed again")
 	h.open()
 	h.create(1)
@@ -216,7 +225,7 @@ func TestWrongLogIsRefused(t *testing.T) {
 	t.Parallel()
 	h := newHistory(t)
 	h.create(5)
-	must.NoError(t, h.store.Close())
+	h.close()
 	h.remember("older")
 	h.open()
 	h.create(5)

@@ -22,7 +22,7 @@ func TestCopyOfStoreInUseWithItsLog(t *testing.T) {
 		"at the start":                func() { h.create(3) },
 		"later":                       func() { h.create(200) },
 		"after a checkpoint":          h.checkpoint,
-		"in the log of a new service": func() { must.NoError(t, h.store.Close()); h.open(); h.create(3) },
+		"in the log of a new service": func() { h.close(); h.open(); h.create(3) },
 	}
 	kinds := map[string]func(to string) error{
 		"backup": func(to string) error { return Backup(t.Context(), h.path, to, false, ignore) },
@@ -67,7 +67,7 @@ func TestLogOfOtherPrograms(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]func(t *testing.T, h *history){
 		"a log that only others wrote": func(t *testing.T, h *history) {
-			must.NoError(t, h.store.Close())
+			h.close()
 			conn, err := sqlite.OpenConn(h.path, sqlite.OpenReadWrite)
 			must.NoError(t, err)
 			t.Cleanup(func() { conn.Close() })
@@ -147,5 +147,49 @@ func TestRestoreBeginsLog(t *testing.T) {
 			h.checkpoint()
 			h.create(1)
 		})
+	}
+}
+
+// An older store is moved to the path of one that is open, and Ready says which command takes the log away. However the
+// program ends, the log stays as it is, and the next start is refused until the command was run. The store that was
+// put off is complete with its log.
+func TestReplacedByOlderStore(t *testing.T) {
+	t.Parallel()
+	for name, isClosed := range map[string]bool{"closed": true, "killed": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHistory(t)
+			h.create(5)
+			h.close()
+			older, putOff := read(t, h.path), h.path+".aside"
+			h.open()
+			h.checkpoint()
+			h.create(20)
+			must.NoError(t, errors.Join(os.Rename(h.path, putOff), os.WriteFile(h.path, older, 0o600)))
+			fault := h.store.Ready(t.Context())
+			expect.Message(t, "Ready", fault, "was moved, removed or replaced")
+			if isClosed {
+				h.close()
+			}
+
+			before := contentOf(t, h.path)
+			_, err := Open(t.Context(), h.path)
+			expect.Message(t, "Open", err, "is the log of another database")
+			if contentOf(t, h.path) != before {
+				t.Error("an Open that was refused has changed the files")
+			}
+			runAdvice(t, fault.Error())
+			wantStored(t, h.path, 5)
+			wantStored(t, place(t, read(t, putOff), read(t, h.path+"-wal.other"), nil), int(h.last))
+		})
+	}
+}
+
+// wantStored fails unless a store can be opened and has n plants.
+func wantStored(t *testing.T, path string, n int) {
+	t.Helper()
+	ids, err := storedIn(t, path)
+	if err != nil || len(ids) != n {
+		t.Errorf("the store at %s has %d plants, %v, want %d", path, len(ids), err, n)
 	}
 }
