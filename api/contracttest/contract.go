@@ -150,7 +150,7 @@ func canonical(header http.Header) http.Header {
 // connection.
 func (c *Contract) Check(t T, x Interaction) {
 	t.Helper()
-	failures := c.observe(x, t.Name())
+	failures := c.observe(x, t.Name(), judge.Asked{})
 	c.ledger.NoteFailures(failures)
 	for _, failure := range failures {
 		if c.options.Known[failure.ID()] == "" {
@@ -164,13 +164,13 @@ func (c *Contract) Faults(x Interaction) []Fault { return c.judge.Faults(x) }
 
 // observe judges a response, and records its status and what it shows. What a wrong response shows is not
 // recorded: a promise is kept by right ones.
-func (c *Contract) observe(x scenario.Interaction, test string) []scenario.Failure {
+func (c *Contract) observe(x scenario.Interaction, test string, asked judge.Asked) []scenario.Failure {
 	id := ""
 	if operation := c.document.Find(x.Method, x.Path); operation != nil {
 		id = operation.ID
 	}
 	c.ledger.NoteStatus(id, x.Status)
-	failures := c.judge.Failures(x, test, c.options.Header)
+	failures := c.judge.Failures(x, test, asked, c.options.Header)
 	if len(failures) == 0 {
 		if c.options.Observed != nil {
 			c.ledger.Note(test, c.options.Observed(x)...)

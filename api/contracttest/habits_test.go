@@ -61,7 +61,7 @@ func TestHabits(t *testing.T) {
 	for _, cause := range c.Causes() {
 		causes = append(causes, cause.Cause)
 	}
-	const want = "bad credentials; no credentials; listNames, 200: body /*, type"
+	const want = "requests without credentials are not refused; listNames, 200: body /* has another type"
 	if got := strings.Join(causes, "; "); got != want {
 		t.Errorf("the causes are %s; want %s", got, want)
 	}

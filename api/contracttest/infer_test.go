@@ -91,6 +91,29 @@ func TestWrongServers(t *testing.T) {
 
 var corrections = Options{Service: Service{Resources: []Resource{{Create: "createShelf", ID: "code", Read: "getShelf", Replace: "replaceShelf", Delete: "deleteShelf"}}}}
 
+// A create that is wrong is told once, and not by each test that begins with it.
+func TestWrongCreate(t *testing.T) {
+	must.HaveTime(t)
+	t.Parallel()
+	for flaw, want := range map[string][]string{
+		"what is created is lost":        {"createTool: what it creates is not found", "listTools: pages lack what exists"},
+		"a create ignores a member":      {"createTool: note is not what was sent", "sequence, createTool: Location leads to the resource"},
+		"the ETag is the same after PUT": {"replaceTool leaves the ETag as it was"},
+		"the offset is ignored":          {"listShelves: pages have a resource twice"},
+	} {
+		c := workshopContract(t, Options{})
+		report, err := c.Run(t.Context(), Target{URL: "http://service.invalid", Transport: inProcess{newWorkshop(c, flaw)}})
+		must.NoError(t, err)
+		var got []string
+		for _, cause := range report.Causes {
+			got = append(got, cause.Cause)
+		}
+		if slices.Sort(got); !slices.Equal(got, want) {
+			t.Errorf("of %q the causes are %q, want %q", flaw, got, want)
+		}
+	}
+}
+
 // Right servers are accused of nothing, whatever the values are.
 func TestRightServers(t *testing.T) {
 	must.HaveTime(t)

@@ -49,7 +49,7 @@ func handler() http.Handler {
 		return string(out)
 	}
 	out := run("test", "-vet=off", "-ldflags=-w", ".")
-	for _, want := range []string{"--- FAIL: TestContract", "getThing, 200: body /id, type", "curl -i -X GET 'http://127.0.0.1:"} {
+	for _, want := range []string{"--- FAIL: TestContract", "getThing, 200: body /id has another type", "curl -i -X GET 'http://127.0.0.1:"} {
 		if !strings.Contains(out, want) {
 			t.Fatalf("go test says no %q:\n%s", want, out)
 		}

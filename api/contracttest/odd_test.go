@@ -93,9 +93,9 @@ func TestOddRequests(t *testing.T) {
 			}
 		}}, "addNote: refuses valid requests with 422"},
 		"400 for invalid UTF-8":                 {crashWith(400, func(text []byte) bool { return !utf8.Valid(text) }), "the status 400 is not documented"},
-		"another failure for what is no object": {crashWith(422, func(text []byte) bool { return bytes.HasPrefix(text, []byte("[")) }), "a response with 422: body /detail, required"},
-		"invalid JSON for a quote in a name":    {crashWith(200, func(text []byte) bool { return bytes.Contains(text, []byte(`a\"b`)) }), "addNote, 200: body, content"},
-		"invalid JSON for an empty name":        {crashWith(200, func(text []byte) bool { return bytes.HasPrefix(text, []byte(`{"":{`)) }), "addNote, 200: body, content"},
+		"another failure for what is no object": {crashWith(422, func(text []byte) bool { return bytes.HasPrefix(text, []byte("[")) }), "a response with 422: body /detail is missing"},
+		"invalid JSON for a quote in a name":    {crashWith(200, func(text []byte) bool { return bytes.Contains(text, []byte(`a\"b`)) }), "addNote, 200: body is not what its media type says"},
+		"invalid JSON for an empty name":        {crashWith(200, func(text []byte) bool { return bytes.HasPrefix(text, []byte(`{"":{`)) }), "addNote, 200: body is not what its media type says"},
 	} {
 		c.ledger.Clear()
 		try(c, Target{URL: "http://notes.example", Transport: inProcess{want.of(right)}})

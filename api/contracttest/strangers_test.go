@@ -70,7 +70,7 @@ var strangers = []struct {
 	},
 	{
 		cursorSkips, "listTickets: Pages … contain each ticket that matches exactly once.",
-		"listTickets, effect of parameter cursor: the list ends",
+		"listTickets, effect of parameter cursor: listTickets: pages lack what exists",
 	},
 	{
 		patchResetsTags, "patchTicket: leaves the others as they are (JSON Merge Patch, RFC 7396)",
@@ -83,7 +83,7 @@ var strangers = []struct {
 	},
 	{
 		deleteIgnoresIfMatch, "If-Match: it is left as it is, and the response is 412; RFC 9110, section 13.1.1",
-		"deleteTicket: precondition failed",
+		"deleteTicket succeeds although the precondition does not hold",
 	},
 	{
 		patchKeepsETag, "ETag: Each change gives the ticket another one; RFC 9110, section 8.8.1",
@@ -98,26 +98,26 @@ var strangers = []struct {
 		subjectInBytes, "subject maxLength: characters (JSON Schema Validation, section 6.3.1)",
 		"/subject maxLength, accepted",
 	},
-	{limitClamped, "limit maximum: 100, and refused with 400", "listTickets: invalid parameter accepted: maximum"},
-	{patchTakesAnyStatus, "TicketPatch.status enum", "patchTicket: invalid body accepted: enum"},
-	{nullTags, "TicketInput.tags is not nullable", "createTicket: invalid body accepted: nullable"},
+	{limitClamped, "limit maximum: 100, and refused with 400", "a parameter limit that breaks maximum is accepted"},
+	{patchTakesAnyStatus, "TicketPatch.status enum", "Status in requests: what breaks enum is accepted"},
+	{nullTags, "TicketInput.tags is not nullable", "TicketInput in requests: what breaks nullable of /tags is accepted"},
 	// Missed: the ticket of {ticketId} is inferred for what ends with it, not for /tickets/{ticketId}/comments.
 	{anyMediaType, "addComment: application/json, and 415 for others", ""},
 	// Missed: as the media type of a comment.
 	{blankComment, "CommentInput.body minLength: 1", ""},
-	{hugeID, "ticketId format: int64, and refused with 400", "getTicket responds with 500"},
-	{impossibleDate, "TicketInput.dueOn format: date (RFC 3339, section 5.7)", "createTicket: invalid body accepted: format"},
+	{hugeID, "ticketId format: int64, and refused with 400", "an invalid parameter ticketId gives 500"},
+	{impossibleDate, "TicketInput.dueOn format: date (RFC 3339, section 5.7)", "TicketInput in requests: what breaks format of /dueOn is accepted"},
 
 	{patchRefusesWith422, "patchTicket has 400 and no 422", "the status 422 is not documented"},
 	// Missed: an inferred resource leaves a Location outside the base path untried; declared in Resources, it is found.
 	{locationWithoutBase, "Location: The URL of the new ticket; RFC 9110, section 10.2.2", ""},
-	{noNextCursor, "TicketPage required: nextCursor", "listTickets, 200: body /nextCursor, required"},
-	{tagsNull, "Ticket.tags is not nullable", "createTicket, 201: body /tags, nullable"},
-	{commentTimeWithoutZone, "Comment.createdAt format: date-time", "listComments, 200: body /*/createdAt, format"},
+	{noNextCursor, "TicketPage required: nextCursor", "TicketPage in responses: /nextCursor is missing"},
+	{tagsNull, "Ticket.tags is not nullable", "Ticket in responses: /tags is null"},
+	{commentTimeWithoutZone, "Comment.createdAt format: date-time", "Comment in responses: /createdAt does not have its format"},
 	{notFoundText, "NotFound: application/problem+json", "another media type: text/plain"},
 	{
 		preconditionSchema, "PreconditionFailed: Problem required: title, status",
-		"a response with 412: body /title, required",
+		"Problem in responses: /title is missing",
 	},
 }
 

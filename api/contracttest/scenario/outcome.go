@@ -6,6 +6,8 @@ import "fmt"
 type Expectation struct {
 	Success   bool       // the request is valid
 	Violation *Violation // it must be refused for this reason
+	// Wrong is what is wrong with a request whose refusal the Check of its step judges.
+	Wrong *Violation
 }
 
 // Accepted expects a success of the operation, or a condition of the request that does not hold.
@@ -34,6 +36,11 @@ func (b Broken) Error() string { return b.Message }
 // Brokenf returns that a service breaks the promise of the test.
 func Brokenf(format string, args ...any) error {
 	return Broken{Rank: Behaviour, Message: fmt.Sprintf(format, args...)}
+}
+
+// BrokenBy returns that a service breaks what other tests need, too. Their failures then have one cause.
+func BrokenBy(cause, format string, args ...any) error {
+	return Broken{Cause: cause, Rank: Behaviour, Message: fmt.Sprintf(format, args...)}
 }
 
 // Require returns an error as [Brokenf] does, unless something is so.

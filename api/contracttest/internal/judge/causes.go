@@ -3,20 +3,31 @@ package judge
 import (
 	"fmt"
 	"net/http"
-	"regexp"
 	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
-// indexOrKey finds what differs from response to response in the place of a fault.
-var indexOrKey = regexp.MustCompile(`/([0-9]+|` + schema.UnknownMember + `)(/|$)`)
+// A cause is a root: what has to be mended, in the words of the document. What is wrong with a component is one
+// cause for all operations that use it, and so is a parameter that several operations share. A title has no values
+// of a response, because failures with one title are one cause.
+
+// Asked is what a test asks a response about. It is zero for a response that no test judges.
+type Asked struct {
+	Violation *scenario.Violation // nil: the request is valid
+	Promise   string              // of the test
+}
 
 // Failures makes failures of the faults of a response. What is secret in the request they do not show.
-func (j *Judge) Failures(x scenario.Interaction, test string, secret http.Header) (all []scenario.Failure) {
+func (j *Judge) Failures(x scenario.Interaction, test string, asked Asked, secret http.Header) (all []scenario.Failure) {
+	if x.Status < http.StatusBadRequest {
+		j.accepting.Store(j.nameOrMethod(x), true)
+	}
 	for _, fault := range j.Faults(x) {
-		cause, rank := j.cause(fault, x)
+		cause, rank := j.cause(fault, x, asked)
 		all = append(all, scenario.Failure{
 			Cause: cause, Rank: rank, Test: test, Sent: x.Hidden(secret),
 			Message: fmt.Sprintf("the status is %d, but %s", x.Status, fault),
@@ -39,33 +50,111 @@ func CrashOf(operation string, status int) string {
 	return fmt.Sprintf("%s responds with %d", operation, status)
 }
 
+// crash is the cause of a status of 500 or more. Operations that share a parameter share the code that reads it.
+func (j *Judge) crash(x scenario.Interaction, asked Asked) string {
+	if why := asked.Violation; why != nil && why.Kind == scenario.InvalidParameter {
+		if name, isShared := j.sharedParameter(x, *why); isShared {
+			return fmt.Sprintf("an invalid parameter %s gives %d", name, x.Status)
+		}
+	}
+	return CrashOf(j.Name(x), x.Status)
+}
+
 // cause names what is wrong without the values of a response. Faults of headers, media types and failed
-// requests are mostly of the service as a whole, others of an operation. Two faults of one root with
-// different causes are told twice, and a reader takes them for two mistakes.
-func (j *Judge) cause(fault scenario.Fault, x scenario.Interaction) (cause string, rank scenario.Rank) {
-	name := j.Name(x)
-	where := indexOrKey.ReplaceAllString(fault.Where, "/*$2")
-	if fault.Where == "status" {
-		return statusCause(name, fault, x.Status)
+// requests are mostly of the service as a whole, others of a component or an operation.
+func (j *Judge) cause(fault scenario.Fault, x scenario.Interaction, asked Asked) (cause string, rank scenario.Rank) {
+	if x.Status >= http.StatusInternalServerError && fault.Where == "status" {
+		return j.crash(x, asked), scenario.Crash
 	}
 	switch {
+	case fault.Where == "status":
+		return statusCause(j.Name(x), fault, x.Status)
 	case fault.Where == "media type":
 		return fmt.Sprintf("a response of %dxx has another media type: %s", x.Status/100, x.Header.Get("Content-Type")), scenario.Undocumented
 	case strings.HasPrefix(fault.Where, "header "):
-		return fmt.Sprintf("%s, %s", fault.Where, fault.Keyword), scenario.Header
-	case x.Status >= http.StatusBadRequest:
-		return fmt.Sprintf("a response with %d: %s, %s", x.Status, where, fault.Keyword), scenario.Response
+		return fmt.Sprintf("%s %s", fault.Where, saysOf(fault.Keyword)), scenario.Header
 	}
-	return fmt.Sprintf("%s, %d: %s, %s", name, x.Status, where, fault.Keyword), scenario.Response
+	if cause := j.echo(fault, x, asked); cause != "" {
+		return cause, scenario.Behaviour
+	}
+	return j.bodyCause(fault, x), scenario.Response
 }
 
 // statusCause is the cause of a response that should have another status.
 func statusCause(name string, fault scenario.Fault, status int) (cause string, rank scenario.Rank) {
 	switch {
-	case status >= http.StatusInternalServerError:
-		return CrashOf(name, status), scenario.Crash
-	case fault.Keyword == unlistedStatus:
-		return fmt.Sprintf("the status %d is not documented", status), scenario.Undocumented
+	case fault.Keyword != unlistedStatus:
+		return "the status " + fault.Message, scenario.Behaviour
+	case status < http.StatusBadRequest:
+		return fmt.Sprintf("%s succeeds with %d, which is not documented", name, status), scenario.Undocumented
 	}
-	return fmt.Sprintf("%s: %s", fault.Keyword, fault.Message), scenario.Behaviour
+	return fmt.Sprintf("the status %d is not documented", status), scenario.Undocumented
+}
+
+// bodyCause is the cause of a wrong body. Bodies of failures are mostly made in one place of a service.
+func (j *Judge) bodyCause(fault scenario.Fault, x scenario.Interaction) string {
+	place := schema.Place{Pointer: pointerOf(fault)}
+	if described := j.describedAs(x); described != nil {
+		place = placeOf(fault, described)
+	}
+	what := strings.TrimSpace(place.Pointer + " " + saysOf(fault.Keyword))
+	switch {
+	case place.Component != "":
+		return fmt.Sprintf("%s in responses: %s", place.Component, what)
+	case x.Status >= http.StatusBadRequest:
+		return fmt.Sprintf("a response with %d: body %s", x.Status, what)
+	}
+	return fmt.Sprintf("%s, %d: body %s", j.Name(x), x.Status, what)
+}
+
+// describedAs is the schema that the document has for the body of a response, or nil.
+func (j *Judge) describedAs(x scenario.Interaction) *openapi3.SchemaRef {
+	operation := j.Document.Serving(x.Method, x.Path)
+	if operation == nil {
+		return nil
+	}
+	described := operation.Response(x.Status)
+	if described == nil {
+		return nil
+	}
+	found, wrong := contentOf(described.Content, x)
+	if wrong != nil {
+		return nil
+	}
+	return found.media.Schema
+}
+
+// pointerOf is the JSON Pointer in the place of a fault of a body.
+func pointerOf(fault scenario.Fault) string {
+	_, pointer, _ := strings.Cut(fault.Where, " ")
+	return pointer
+}
+
+// placeOf finds where the document says what a fault breaks. That a member is required says the object.
+func placeOf(fault scenario.Fault, described *openapi3.SchemaRef) schema.Place {
+	pointer := pointerOf(fault)
+	if fault.Keyword != "required" {
+		return schema.PlaceOf(described, pointer)
+	}
+	i := strings.LastIndexByte(pointer, '/')
+	place := schema.PlaceOf(described, pointer[:max(i, 0)])
+	place.Pointer += pointer[max(i, 0):]
+	return place
+}
+
+// saysOf says that a keyword is broken.
+func saysOf(keyword string) string {
+	switch keyword {
+	case "content":
+		return "is not what its media type says"
+	case "required":
+		return "is missing"
+	case "nullable":
+		return "is null"
+	case "type":
+		return "has another type"
+	case "format":
+		return "does not have its format"
+	}
+	return "breaks " + keyword
 }

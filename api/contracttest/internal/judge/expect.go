@@ -3,7 +3,6 @@ package judge
 import (
 	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
@@ -16,7 +15,7 @@ import (
 // a crash, whatever was expected.
 func (j *Judge) broken(x scenario.Interaction, rank scenario.Rank, cause, message string) error {
 	if x.Status >= http.StatusInternalServerError {
-		return j.Crashed(x, message)
+		return j.Crashed(x, Asked{}, message)
 	}
 	return scenario.Broken{Cause: cause, Rank: rank, Message: message}
 }
@@ -30,9 +29,9 @@ func (j *Judge) nameOrMethod(x scenario.Interaction) string {
 }
 
 // Crashed says that a response is a failure of the service.
-func (j *Judge) Crashed(x scenario.Interaction, message string) error {
+func (j *Judge) Crashed(x scenario.Interaction, asked Asked, message string) error {
 	return scenario.Broken{
-		Cause:   CrashOf(j.nameOrMethod(x), x.Status),
+		Cause:   j.crash(x, asked),
 		Rank:    scenario.Crash,
 		Message: message,
 	}
@@ -44,8 +43,9 @@ func (j *Judge) Silent(x scenario.Interaction) string {
 }
 
 // Accepted returns an error unless a response is a success of the operation, or the request had a condition
-// that does not hold. A 412 is a success of a request that asked for one.
-func (j *Judge) Accepted(x scenario.Interaction) error {
+// that does not hold. A 412 is a success of a request that asked for one. promise is what the request was made
+// for, or nothing.
+func (j *Judge) Accepted(x scenario.Interaction, promise string) error {
 	if holdsNot(x) {
 		return nil
 	}
@@ -54,8 +54,7 @@ func (j *Judge) Accepted(x scenario.Interaction) error {
 	if isSuccess && x.Status < http.StatusBadRequest {
 		return nil
 	}
-	cause := fmt.Sprintf("%s: refuses valid requests with %d", j.nameOrMethod(x), x.Status)
-	return j.broken(x, scenario.Behaviour, cause, "the request is valid, but was refused")
+	return j.broken(x, scenario.Behaviour, j.refusedCause(x, promise), "the request is valid, but was refused")
 }
 
 // holdsNot reports whether a response says that a condition of the request does not hold (RFC 9110,
@@ -75,7 +74,14 @@ func holdsNot(x scenario.Interaction) bool {
 func (j *Judge) Refused(x scenario.Interaction, why scenario.Violation, promise string) error {
 	if !why.Allows(x.Status) {
 		message := fmt.Sprintf("the request must be refused (%s) with one of %v", why.Kind, why.Statuses())
-		return j.broken(x, scenario.Behaviour, j.acceptedCause(x, why, promise), message)
+		if x.Status >= http.StatusInternalServerError {
+			return j.Crashed(x, Asked{&why, promise}, message)
+		}
+		return scenario.Broken{
+			Cause:   j.notRefused(x, why, promise),
+			Rank:    scenario.Behaviour,
+			Message: message,
+		}
 	}
 	if j.Settings.Refusal == nil {
 		return nil
@@ -85,27 +91,4 @@ func (j *Judge) Refused(x scenario.Interaction, why scenario.Violation, promise 
 		return j.broken(x, scenario.Response, cause, fmt.Sprintf("the request was refused (%s), but %s", why.Kind, fault))
 	}
 	return nil
-}
-
-// acceptedCause is the cause of a request that is not refused as it should be. That credentials are not
-// looked at is mostly of the service as a whole.
-func (j *Judge) acceptedCause(x scenario.Interaction, why scenario.Violation, promise string) string {
-	cause := fmt.Sprintf("%s: %s", j.nameOrMethod(x), why.Kind)
-	isAccepted := x.Status < http.StatusBadRequest
-	switch {
-	case isAccepted && why.In != "" && promise != "":
-		return cause + " accepted: " + constraint(promise)
-	case why.IsOfCredentials():
-		return string(why.Kind)
-	case !isAccepted:
-		return cause + fmt.Sprint(" refused with ", x.Status)
-	}
-	return cause
-}
-
-// constraint is the end of a promise, which says what was accepted or refused: "minLength" of
-// "createThing, body /name minLength, refused".
-func constraint(promise string) string {
-	promise = strings.TrimSuffix(strings.TrimSuffix(promise, ", refused"), ", accepted")
-	return promise[strings.LastIndexByte(promise, ' ')+1:]
 }

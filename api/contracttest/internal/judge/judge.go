@@ -28,11 +28,13 @@
 // that all responses with the same root have the same ones: a team mends causes, not responses.
 //
 // expect.go has the other question, which a test asks: was a request accepted, or refused for the right
-// reason? What is wrong then is an error, [scenario.Broken], and not a fault, because it ends the test.
+// reason? What is wrong then is an error, [scenario.Broken], and not a fault, because it ends the test. unexpected.go
+// names the causes.
 package judge
 
 import (
 	"net/http"
+	"sync"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
@@ -61,6 +63,9 @@ type Judge struct {
 	Earlier  map[string]*document.Document // by name
 	Schemas  *schema.Validator
 	Settings Settings
+
+	accepting sync.Map // operations that have accepted a request
+	open      sync.Map // operations that have not refused one without credentials
 }
 
 // New returns a judge.

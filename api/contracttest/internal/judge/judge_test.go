@@ -60,7 +60,7 @@ func TestAccepted(t *testing.T) {
 		{thing(304, ``, "If-None-Match"), 0, true},
 		{thing(304, ``, "If-Match"), scenario.Behaviour, false},
 	} {
-		err := judge.Accepted(c.x)
+		err := judge.Accepted(c.x, "")
 		broken, _ := errors.AsType[scenario.Broken](err)
 		if (err == nil) != c.is || broken.Rank != c.rank {
 			t.Errorf("%d with %v: %+v", c.x.Status, c.x.RequestHeader, broken)

@@ -156,7 +156,10 @@ func (c *condition) isStrong(scenario.Interaction) error {
 func (c *condition) hasChanged() []scenario.Step {
 	now := &version{}
 	return append(c.version(c.thing, now), scenario.Verify(func() error {
-		return scenario.Require(now.etag != c.stale.etag, "a change has left the ETag at %s", c.stale.etag)
+		if now.etag != c.stale.etag {
+			return nil
+		}
+		return scenario.BrokenBy(leavesETag(c.resource, http.MethodPut), "a change has left the ETag at %s", c.stale.etag)
 	}))
 }
 

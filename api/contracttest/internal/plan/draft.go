@@ -225,15 +225,15 @@ func (d *Draft) Remove(thing *scenario.Thing) (steps []scenario.Step) {
 }
 
 // Accepted returns an error unless a response is a success, as package judge says. An inferred resource
-// may have no ETag of the form that a condition has.
-func (p *Planner) Accepted(x scenario.Interaction) error {
+// may have no ETag of the form that a condition has. promise is what the request was made for, or nothing.
+func (p *Planner) Accepted(x scenario.Interaction, promise string) error {
 	use := p.uses[p.Document.Serving(x.Method, x.Path)]
 	isCondition := x.Status == http.StatusBadRequest && x.HasRequestHeader("If-Match", "If-None-Match")
 	isInferred := use != nil && use.inferred
 	if isCondition && isInferred {
 		return scenario.Untried("the header has no ETag of the service")
 	}
-	return p.Judge.Accepted(x)
+	return p.Judge.Accepted(x, promise)
 }
 
 // targetOf is the URL of the service that an interaction was with.

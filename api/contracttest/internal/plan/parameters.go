@@ -48,6 +48,7 @@ func (m *singleMaker) oddParameter(parameter *openapi3.Parameter, before string)
 		c := m.add("odd parameter "+parameter.Name+": "+text, "odd parameter "+parameter.Name+", survived")
 		c.withoutResource()
 		c.odd = true
+		c.changed = &scenario.Violation{Kind: scenario.InvalidParameter, In: parameter.In, Pointer: "/" + parameter.Name}
 		c.set(parameter, before+text)
 	}
 }

@@ -48,7 +48,7 @@ func (s *search) add(found page) error {
 	}
 	for i, id := range found.ids {
 		if s.seen[id] != nil {
-			return scenario.Brokenf("the pages of the list have %s twice: %v", id, found.ids)
+			return scenario.BrokenBy(s.list.Operation+": pages have a resource twice", "the pages of the list have %s twice: %v", id, found.ids)
 		}
 		s.seen[id] = found.items[i]
 	}
@@ -64,7 +64,7 @@ func (s *search) mayLack(missing string, end pageEnd) error {
 	case end == nothing && s.list.inferred && s.list.isPartial():
 		return scenario.Untried("its description leaves open whether it has everything")
 	case end == nothing:
-		return scenario.Brokenf("the list ends after %d resources, and lacks %v", len(s.seen), missing)
+		return scenario.BrokenBy(s.list.Operation+": pages lack what exists", "the list ends after %d resources, and lacks %v", len(s.seen), missing)
 	case len(s.met) > 100*values.Most:
 		return scenario.Untried("the list is longer than a test reads")
 	}

@@ -335,9 +335,17 @@ func changesETag(method string) func(d *Draft, x *resource) []scenario.Step {
 		return append(steps, scenario.Verify(func() error {
 			isWeak := strings.HasPrefix(before.etag, "W/")
 			isOther := after.etag != before.etag || after.body == before.body
-			return scenario.Require(isWeak || isOther, "a change from %s to %s has left the ETag at %s", before.body, after.body, after.etag)
+			if isWeak || isOther {
+				return nil
+			}
+			return scenario.BrokenBy(leavesETag(x, method), "a change from %s to %s has left the ETag at %s", before.body, after.body, after.etag)
 		}))
 	}
+}
+
+// leavesETag is the cause of failures of conditions, too: they need an ETag that has changed.
+func leavesETag(x *resource, method string) string {
+	return x.uses[method].ID + " leaves the ETag as it was"
 }
 
 // headIsGet compares HEAD of a resource with GET. Headers that change with time or with the connection are

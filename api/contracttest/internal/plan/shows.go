@@ -40,7 +40,12 @@ func (p *Planner) shows(x scenario.Interaction, sent map[string]any, operation *
 	of := p.resourceOf(operation)
 	c := comparison{lenient: of != nil && of.inferred}
 	for _, name := range c.lost(schema.Parts(operation.ResultOf(x.Status)), sent, object) {
-		if !p.isManaged(of, operation, name) {
+		switch {
+		case p.isManaged(of, operation, name):
+		case of != nil && operation == of.create:
+			// Most tests begin with a create.
+			return scenario.BrokenBy(operation.ID+": "+name+" is not what was sent", "was sent %s = %v, but has %v", name, sent[name], object[name])
+		default:
 			return scenario.Brokenf("was sent %s = %v, but has %v", name, sent[name], object[name])
 		}
 	}

@@ -39,9 +39,11 @@ type single struct {
 	// Identities that other tests use, too; they are removed first.
 	shared []any
 
-	why   *scenario.Violation // nil: the service must not refuse it
-	odd   bool                // it may refuse it or not, but must not fail
-	order order
+	why *scenario.Violation // nil: the service must not refuse it
+	odd bool                // it may refuse it or not, but must not fail
+	// What is odd about it, for the cause if it does.
+	changed *scenario.Violation
+	order   order
 }
 
 // plainest returns the plainest valid request of an operation.

@@ -1,12 +1,14 @@
 package plan
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
@@ -41,9 +43,10 @@ func (s *surroundings) steps() (steps []scenario.Step) {
 		}, scenario.Step{Then: s.readBefore})
 	}
 	return append(steps, scenario.Step{
-		Send:  func() (scenario.Request, error) { return s.request(s.thing), nil },
-		Check: s.check,
-		Then:  s.after,
+		Send:   func() (scenario.Request, error) { return s.request(s.thing), nil },
+		Expect: scenario.Expectation{Wrong: cmp.Or(s.why, s.changed)},
+		Check:  s.check,
+		Then:   s.after,
 	})
 }
 
@@ -95,7 +98,8 @@ func (s *surroundings) checkOdd(x scenario.Interaction) error {
 	if x.Status < http.StatusInternalServerError {
 		return nil
 	}
-	return s.draft.Judge.Crashed(x, "no request may make the service fail")
+	asked := judge.Asked{Violation: s.changed, Promise: s.promise}
+	return s.draft.Judge.Crashed(x, asked, "no request may make the service fail")
 }
 
 // checkValid checks the response to a valid request. It may name a position of a list that is gone: that of
@@ -107,7 +111,7 @@ func (s *surroundings) checkValid(x scenario.Interaction) error {
 	if key, _ := s.operation.ResponseAs(x.Status); key == strconv.Itoa(http.StatusGone) {
 		return nil
 	}
-	return s.draft.Accepted(x)
+	return s.draft.Accepted(x, s.promise)
 }
 
 // mayBeRefused returns why a service may refuse a valid request with a status: it depends on what only

@@ -85,8 +85,10 @@ func TestIfMatch(t *testing.T) {
 			Resources: []scenario.Resource{{Create: "createPot", ID: "id", Read: "getPot", Replace: "putPot"}},
 		}
 		runner := &Runner{
-			Plan:    plan.New(of, settings),
-			Observe: func(x scenario.Interaction, test string) []scenario.Failure { return of.Failures(x, test, nil) },
+			Plan: plan.New(of, settings),
+			Observe: func(x scenario.Interaction, test string, asked judge.Asked) []scenario.Failure {
+				return of.Failures(x, test, asked, nil)
+			},
 		}
 		tests := slices.Collect(runner.Plan.Tests(t.Context()))
 		i := slices.IndexFunc(tests, func(test plan.Test) bool { return test.Name == "putPot, effect of parameter If-Match" })

@@ -55,8 +55,9 @@ type Runner struct {
 	Header http.Header // sent with every request
 	// NotWritten is the status of an operation that is not written yet.
 	NotWritten int
-	// Observe judges a response, remembers what it shows, and returns what is wrong with it.
-	Observe func(x scenario.Interaction, test string) []scenario.Failure
+	// Observe judges a response, remembers what it shows, and returns what is wrong with it. A failure
+	// is the test's; asked is what it expected of the response.
+	Observe func(x scenario.Interaction, test string, asked judge.Asked) []scenario.Failure
 
 	mu     sync.Mutex
 	silent map[string]bool // causes of requests that got no response
@@ -117,6 +118,18 @@ func (r *Runner) remember(x scenario.Interaction) {
 	case isGone:
 		delete(r.created, x.Path)
 	}
+}
+
+// creatorOf is the operation that has created what a path leads to, or nothing.
+func (r *Runner) creatorOf(path string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for created, thing := range r.created {
+		if path == created || strings.HasPrefix(path, created+"/") {
+			return thing.Creator
+		}
+	}
+	return ""
 }
 
 // removeTimeout is how long the removal of what was created may take.

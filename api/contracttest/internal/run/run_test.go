@@ -76,8 +76,10 @@ func runnerOf(t *testing.T) *Runner {
 	of := judge.New(read, nil, judge.Settings{})
 	settings := plan.Settings{Scope: func(scenario.Operation) string { return "" }}
 	return &Runner{
-		Plan:    plan.New(of, settings),
-		Observe: func(x scenario.Interaction, test string) []scenario.Failure { return of.Failures(x, test, nil) },
+		Plan: plan.New(of, settings),
+		Observe: func(x scenario.Interaction, test string, asked judge.Asked) []scenario.Failure {
+			return of.Failures(x, test, asked, nil)
+		},
 	}
 }
 

@@ -72,7 +72,7 @@ func (s *session) send(request scenario.Request) error {
 	}
 	s.last = x
 	s.remember(x)
-	s.failures = append(s.failures, s.Observe(x, s.test.Name)...)
+	s.failures = append(s.failures, s.Observe(x, s.test.Name, s.asked)...)
 	return nil
 }
 

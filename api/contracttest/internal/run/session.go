@@ -1,11 +1,14 @@
 package run
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 
+	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
 	"github.com/plantstore/plantstore/api/contracttest/internal/plan"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
@@ -18,7 +21,9 @@ type session struct {
 	test   scenario.Test
 	draft  *plan.Draft
 
-	last scenario.Interaction
+	// What the step that is executed expects.
+	asked judge.Asked
+	last  scenario.Interaction
 	// Of responses that are not as the document says.
 	failures []scenario.Failure
 	doubt    func() []scenario.Step
@@ -65,6 +70,10 @@ func (s *session) step(step scenario.Step) ([]scenario.Step, error) {
 	}
 	judgedBefore := s.failures
 	if step.Send != nil {
+		s.asked = judge.Asked{
+			Violation: cmp.Or(step.Expect.Violation, step.Expect.Wrong),
+			Promise:   s.firstPromise(),
+		}
 		if err := s.request(step); err != nil {
 			return nil, err
 		}
@@ -74,13 +83,8 @@ func (s *session) step(step scenario.Step) ([]scenario.Step, error) {
 	if s.succeedsInstead(step, got, judgedBefore) {
 		return then(step, s.last), nil
 	}
-	if err := s.meets(step.Expect, got); err != nil {
-		return nil, err
-	}
-	if step.Check != nil {
-		if err := step.Check(got); err != nil {
-			return nil, err
-		}
+	if err := s.meets(step, got); err != nil {
+		return nil, s.named(got, err)
 	}
 	return then(step, got), nil
 }
@@ -134,15 +138,30 @@ func (s *session) succeedsInstead(step scenario.Step, got scenario.Interaction, 
 	return true
 }
 
-// meets returns an error unless a response is what is expected.
-func (s *session) meets(expected scenario.Expectation, got scenario.Interaction) error {
-	switch {
+// meets returns an error unless a response is what a step expects.
+func (s *session) meets(step scenario.Step, got scenario.Interaction) error {
+	var wrong error
+	switch expected := step.Expect; {
 	case expected.Success:
-		return s.Plan.Accepted(got)
+		wrong = s.Plan.Accepted(got, "")
 	case expected.Violation != nil:
-		return s.judge().Refused(got, *expected.Violation, s.firstPromise())
+		wrong = s.judge().Refused(got, *expected.Violation, s.firstPromise())
 	}
-	return nil
+	if wrong == nil && step.Check != nil {
+		return step.Check(got)
+	}
+	return wrong
+}
+
+// named names the cause if what a create has made does not exist: no test that begins with it can be right.
+func (s *session) named(got scenario.Interaction, wrong error) error {
+	broken, is := errors.AsType[scenario.Broken](wrong)
+	creator := s.creatorOf(got.Path)
+	if is && got.Status == http.StatusNotFound && creator != "" {
+		broken.Cause = creator + ": what it creates is not found"
+		return broken
+	}
+	return wrong
 }
 
 // firstPromise is what a refusal is about.

@@ -1,0 +1,197 @@
+package judge
+
+import (
+	"fmt"
+	"net/http"
+	"path"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// The causes of requests that are accepted and should not be, and of those that are refused and should not be.
+
+// succeeds says what an operation has accepted, where that is neither a parameter nor a member of a body.
+var succeeds = map[scenario.Kind]string{
+	scenario.UnknownPath:        "at a path that the document does not have",
+	scenario.UnknownMethod:      "with a method that the document does not have",
+	scenario.InvalidParameter:   "with an invalid parameter",
+	scenario.MissingBody:        "without a body",
+	scenario.WrongMediaType:     "with a body of another media type",
+	scenario.MalformedBody:      "with a body that is not JSON",
+	scenario.InvalidBody:        "with an invalid body",
+	scenario.UnknownPosition:    "from a position that does not exist",
+	scenario.UnknownResource:    "for what does not exist",
+	scenario.PreconditionFailed: "although the precondition does not hold",
+	scenario.Conflict:           "in spite of a conflict",
+}
+
+// ignored says of credentials that a service does not look at. That is mostly of the service as a whole.
+var ignored = map[scenario.Kind]string{
+	scenario.NoCredentials:  "requests without credentials are not refused",
+	scenario.BadCredentials: "requests with wrong credentials are not refused",
+	scenario.MissingScope:   "requests without the scope are not refused",
+}
+
+// notRefused is the cause of a request that is not refused as it should be.
+func (j *Judge) notRefused(x scenario.Interaction, why scenario.Violation, promise string) string {
+	name := j.nameOrMethod(x)
+	isAccepted := x.Status < http.StatusBadRequest
+	isOfPlace := why.In != "" && promise != ""
+	switch {
+	case why.IsOfCredentials():
+		return j.ignoredCredentials(name, why.Kind)
+	case isAccepted && isOfPlace && why.In == "body":
+		return j.acceptedBody(x, why, constraint(promise))
+	case isAccepted && isOfPlace:
+		return j.acceptedParameter(x, why, constraint(promise))
+	case isAccepted:
+		return fmt.Sprintf("%s succeeds %s", name, succeeds[why.Kind])
+	}
+	return fmt.Sprintf("%s: %s refused with %d", name, why.Kind, x.Status)
+}
+
+// ignoredCredentials is the cause of a request that lacks credentials, or has wrong ones. An operation that needs none
+// cannot see that they are wrong.
+func (j *Judge) ignoredCredentials(operation string, kind scenario.Kind) string {
+	if kind == scenario.NoCredentials {
+		j.open.Store(operation, true)
+	}
+	if _, isOpen := j.open.Load(operation); isOpen {
+		return ignored[scenario.NoCredentials]
+	}
+	return ignored[kind]
+}
+
+// acceptedBody is the cause of a body that is accepted although a keyword forbids what it has somewhere.
+func (j *Judge) acceptedBody(x scenario.Interaction, why scenario.Violation, keyword string) string {
+	place := j.placeInBody(x, why.Pointer, keyword)
+	broken := keyword
+	if place.Pointer != "" {
+		broken += " of " + place.Pointer
+	}
+	return fmt.Sprintf("%s: what breaks %s is accepted", place.Component, broken)
+}
+
+// placeInBody is a place in the body that an operation takes. If a component has what the document says of it, that
+// is one cause for all operations that take it.
+func (j *Judge) placeInBody(x scenario.Interaction, pointer, keyword string) schema.Place {
+	place := schema.Place{Pointer: pointer}
+	if taken := j.taken(x); taken != nil {
+		place = placeOf(scenario.Fault{Where: "body " + pointer, Keyword: keyword}, taken)
+	}
+	if place.Component == "" {
+		place.Component = j.nameOrMethod(x)
+	}
+	place.Component += " in requests"
+	return place
+}
+
+// taken is the schema of the body that an operation takes, or nil.
+func (j *Judge) taken(x scenario.Interaction) *openapi3.SchemaRef {
+	operation := j.Document.Serving(x.Method, x.Path)
+	if operation == nil {
+		return nil
+	}
+	mediaType, _ := operation.Body()
+	media := operation.Content().Get(mediaType)
+	if media == nil {
+		return nil
+	}
+	return media.Schema
+}
+
+// acceptedParameter is the cause of a parameter that is accepted although a keyword forbids it.
+func (j *Judge) acceptedParameter(x scenario.Interaction, why scenario.Violation, keyword string) string {
+	name, isShared := j.sharedParameter(x, why)
+	if isShared {
+		return fmt.Sprintf("a parameter %s that breaks %s is accepted", name, keyword)
+	}
+	return fmt.Sprintf("%s: a parameter %s that breaks %s is accepted", j.nameOrMethod(x), name, keyword)
+}
+
+// sharedParameter is the name of the parameter that a violation is of, and whether other operations have the same
+// one: with its name, in the same place, with the same schema.
+func (j *Judge) sharedParameter(x scenario.Interaction, why scenario.Violation) (name string, isShared bool) {
+	name = path.Base(why.Pointer)
+	operation := j.Document.Serving(x.Method, x.Path)
+	if operation == nil {
+		return name, false
+	}
+	parameter := operation.Parameter(why.In, name)
+	if parameter == nil {
+		return name, false
+	}
+	for _, other := range j.Document.Operations {
+		same := other.Parameter(why.In, name)
+		if other != operation && same != nil && isAlike(parameter, same) {
+			return name, true
+		}
+	}
+	return name, false
+}
+
+// isAlike reports whether two parameters take the same values.
+func isAlike(parameter, other *openapi3.Parameter) bool {
+	wanted, _ := document.ParameterSchema(parameter)
+	same, _ := document.ParameterSchema(other)
+	if wanted == same {
+		return true
+	}
+	text, err := wanted.MarshalJSON()
+	otherText, otherErr := same.MarshalJSON()
+	return err == nil && otherErr == nil && string(text) == string(otherText)
+}
+
+// refusedCause is the cause of a valid request that is refused. If its operation accepts others, what the request was
+// made for is the reason.
+func (j *Judge) refusedCause(x scenario.Interaction, promise string) string {
+	name := j.nameOrMethod(x)
+	_, accepts := j.accepting.Load(name)
+	in, at := placeInPromise(promise)
+	switch {
+	case accepts && in == "body":
+		place := j.placeInBody(x, at, "required")
+		return fmt.Sprintf("%s: a valid %s is refused with %d", place.Component, place.Pointer, x.Status)
+	case accepts && in == "parameter":
+		return fmt.Sprintf("%s: a valid parameter %s is refused with %d", name, at, x.Status)
+	}
+	return fmt.Sprintf("%s: refuses valid requests with %d", name, x.Status)
+}
+
+// placeInPromise is the place in a promise, such as "createThing, body /name minLength, accepted": a pointer into
+// the body, or a parameter. Of the body as a whole it is nothing.
+func placeInPromise(promise string) (in, at string) {
+	words := strings.Fields(promise)
+	isOfPlace := len(words) > 2 && strings.HasSuffix(promise, ", accepted")
+	switch {
+	case isOfPlace && words[1] == "parameter", isOfPlace && strings.HasPrefix(words[2], "/"):
+		return words[1], words[2]
+	}
+	return "", ""
+}
+
+// echo is the cause of a wrong body that only has what a test has sent and the service should have refused; empty:
+// it is a fault of its own.
+func (j *Judge) echo(fault scenario.Fault, x scenario.Interaction, asked Asked) string {
+	why := asked.Violation
+	isAccepted := why != nil && why.In == "body" && asked.Promise != "" && x.Status < http.StatusBadRequest
+	if !isAccepted || constraint(asked.Promise) != fault.Keyword {
+		return ""
+	}
+	if path.Base(why.Pointer) != path.Base(pointerOf(fault)) {
+		return ""
+	}
+	return j.notRefused(x, *why, asked.Promise)
+}
+
+// constraint is the end of a promise, which says what was accepted or refused: "minLength" of
+// "createThing, body /name minLength, refused".
+func constraint(promise string) string {
+	promise = strings.TrimSuffix(strings.TrimSuffix(promise, ", refused"), ", accepted")
+	return promise[strings.LastIndexByte(promise, ' ')+1:]
+}

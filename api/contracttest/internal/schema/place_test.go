@@ -1,0 +1,54 @@
+package schema
+
+import (
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
+)
+
+const placesDocument = `openapi: 3.0.3
+info: {title: Places, version: "1"}
+paths: {}
+components:
+  schemas:
+    Page: {type: object, properties: {items: {type: array, items: {$ref: '#/components/schemas/Dog'}}, next: {type: string}}}
+    Dog: {allOf: [{$ref: '#/components/schemas/Animal'}, {type: object, properties: {bark/y: {type: object, additionalProperties: {type: string}}}}]}
+    Animal: {type: object, properties: {name: {type: string}, parent: {$ref: '#/components/schemas/Dog'}, self: {allOf: [{$ref: '#/components/schemas/Animal'}]}}}
+    Circle: {allOf: [{$ref: '#/components/schemas/Circle'}]}
+`
+
+// The place of a value is in the innermost component, also through parts and items, and schemas may contain
+// themselves.
+func TestPlaceOf(t *testing.T) {
+	t.Parallel()
+	loaded, err := openapi3.NewLoader().LoadFromData([]byte(placesDocument))
+	must.NoError(t, err)
+	page := openapi3.NewSchemaRef("#/components/schemas/Page", loaded.Components.Schemas["Page"].Value)
+	circle := openapi3.NewSchemaRef("#/components/schemas/Circle", loaded.Components.Schemas["Circle"].Value)
+	unnamed := openapi3.NewSchemaRef("", page.Value)
+	for _, c := range []struct {
+		root          *openapi3.SchemaRef
+		pointer, want string
+	}{
+		{page, "", "Page "},
+		{page, "/next", "Page /next"},
+		{page, "/items", "Page /items"},
+		{page, "/items/17", "Dog "},
+		{page, "/items/17/name", "Animal /name"},
+		{page, "/items/17/bark~1y", "Dog /bark~1y"},
+		{page, "/items/17/bark~1y/any", "Dog /bark~1y/*"},
+		{page, "/items/17/parent/parent/name", "Animal /name"},
+		{page, "/items/17/self/name", "Animal /name"},
+		{page, "/unknown/3", "Page /unknown/3"},
+		{unnamed, "/next", " /next"},
+		{unnamed, "/items/3/name", "Animal /name"},
+		{circle, "/name", "Circle /name"},
+		{nil, "/name", " /name"},
+	} {
+		if place := PlaceOf(c.root, c.pointer); place.Component+" "+place.Pointer != c.want {
+			t.Errorf("%s is in %+v, want %q", c.pointer, place, c.want)
+		}
+	}
+}

@@ -1,0 +1,64 @@
+package contracttest_test
+
+import (
+	"net/http/httptest"
+	"slices"
+	"testing"
+
+	"github.com/plantstore/plantstore/api/contracttest"
+	"github.com/plantstore/plantstore/internal/testing/must"
+)
+
+// roots are mistakes that many tests see, each in another operation or another way, and what a reader is told.
+var roots = map[mistake][]string{
+	tagsNull: {"Ticket in responses: /tags is null"},
+	hugeID:   {"an invalid parameter ticketId gives 500"},
+	// What is accepted comes back in responses, and that is no cause of its own.
+	impossibleDate: {
+		"TicketInput in requests: what breaks format of /dueOn is accepted",
+		"TicketPatch in requests: what breaks format of /dueOn is accepted",
+	},
+	limitClamped: {"a parameter limit that breaks maximum is accepted"},
+}
+
+// A mistake is told once, by what has to be mended: a component or a parameter that operations share.
+func TestRoots(t *testing.T) {
+	must.HaveTime(t)
+	t.Parallel()
+	for wrong, want := range roots {
+		contract, err := contracttest.New(helpdeskDocument, contracttest.Options{})
+		must.NoError(t, err)
+		server := httptest.NewServer(newHelpdesk(wrong))
+		report, err := contract.Run(t.Context(), contracttest.Target{URL: server.URL + "/v1"})
+		server.Close()
+		must.NoError(t, err)
+		if got := causesOf(report); !slices.Equal(got, want) {
+			t.Errorf("of %q the causes are %q, want %q", wrong, got, want)
+		}
+	}
+}
+
+// A valid value that is refused is named, where its operation accepts others.
+func TestRefusedMember(t *testing.T) {
+	must.HaveTime(t)
+	t.Parallel()
+	contract, err := contracttest.New(helpdeskDocument, contracttest.Options{})
+	must.NoError(t, err)
+	server := httptest.NewServer(newHelpdesk(subjectInBytes))
+	defer server.Close()
+	report, err := contract.Run(t.Context(), contracttest.Target{URL: server.URL + "/v1"})
+	must.NoError(t, err)
+	const want = "TicketInput in requests: a valid /subject is refused with 400"
+	if got := causesOf(report); !slices.Contains(got, want) {
+		t.Errorf("the causes are %q, want %q", got, want)
+	}
+}
+
+// causesOf are the titles of the causes, sorted.
+func causesOf(report contracttest.Report) (titles []string) {
+	for _, cause := range report.Causes {
+		titles = append(titles, cause.Cause)
+	}
+	slices.Sort(titles)
+	return titles
+}
