@@ -1,0 +1,260 @@
+// Command wiki serves pages with names, in memory, with conditional requests, as openapi.yaml says; or
+// with one of the faults in faults.go.
+//
+// Nothing but the standard library holds requests to the document, as in many services.
+package main
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/go-chi/chi/v5/middleware"
+
+	"github.com/plantstore/plantstore/internal/workshop/recall/fault"
+)
+
+func main() { fault.Serve(faults, newHandler) }
+
+type page struct {
+	Name  string   `json:"name"`
+	Title string   `json:"title"`
+	Text  string   `json:"text"`
+	Tags  []string `json:"tags"`
+
+	etag string
+}
+
+type wiki struct {
+	has func(faultName string) bool
+
+	mu       sync.Mutex
+	versions int // that all pages have had
+	pages    map[string]page
+}
+
+func newHandler(has func(string) bool) http.Handler {
+	w := &wiki{has: has, pages: map[string]page{}}
+	router := chi.NewRouter()
+	router.Use(middleware.Recoverer, middleware.GetHead)
+	router.Get("/pages", w.listPages)
+	router.Get("/pages/{name}", w.getPage)
+	router.Put("/pages/{name}", w.putPage)
+	router.Delete("/pages/{name}", w.deletePage)
+	return router
+}
+
+// --- lists
+
+var (
+	validName   = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
+	validTag    = regexp.MustCompile(`^[a-z]{1,20}$`)
+	validNumber = regexp.MustCompile(`^[1-9][0-9]?$`)
+)
+
+// selection is what the parameters of a list ask for.
+type selection struct {
+	limit        int
+	after, tag   string
+	isDescending bool
+}
+
+// readSelection reads the parameters of a list; its text says what is wrong with them.
+func readSelection(rawQuery string) (selection, string) {
+	chosen := selection{limit: 20}
+	query, err := url.ParseQuery(rawQuery)
+	if err != nil {
+		return chosen, "the query is malformed"
+	}
+	for name := range query {
+		value := query.Get(name)
+		switch name {
+		case "limit":
+			chosen.limit, _ = strconv.Atoi(value)
+			if !validNumber.MatchString(value) || chosen.limit > 50 {
+				return chosen, "limit must be an integer from 1 to 50"
+			}
+		case "after":
+			chosen.after = value
+			if !validName.MatchString(value) {
+				return chosen, "after must be a name"
+			}
+		case "order":
+			chosen.isDescending = value == "desc"
+			if value != "asc" && value != "desc" {
+				return chosen, "order must be asc or desc"
+			}
+		case "tag":
+			chosen.tag = value
+			if !validTag.MatchString(value) {
+				return chosen, "tag must be one to twenty small letters"
+			}
+		}
+	}
+	return chosen, ""
+}
+
+func (s selection) has(one page) bool {
+	isAfter := one.Name > s.after
+	if s.isDescending {
+		isAfter = s.after == "" || one.Name < s.after
+	}
+	return isAfter && (s.tag == "" || slices.Contains(one.Tags, s.tag))
+}
+
+func (w *wiki) listPages(out http.ResponseWriter, r *http.Request) {
+	chosen, problem := readSelection(r.URL.RawQuery)
+	if problem != "" {
+		writeProblem(out, http.StatusBadRequest, problem)
+		return
+	}
+	if w.has("order-ignored") {
+		chosen.isDescending = false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	names := slices.Sorted(maps.Keys(w.pages))
+	if chosen.isDescending {
+		slices.Reverse(names)
+	}
+	listed, isLast := []page{}, true
+	for _, name := range names {
+		if !chosen.has(w.pages[name]) {
+			continue
+		}
+		if len(listed) == chosen.limit {
+			isLast = false
+			break
+		}
+		listed = append(listed, w.shown(w.pages[name]))
+	}
+	isFollowed := !isLast || w.has("endless-next")
+	if isFollowed && len(listed) > 0 {
+		out.Header().Set("Link", w.next(r, listed[len(listed)-1].Name))
+	}
+	write(out, http.StatusOK, listed)
+}
+
+// next is the Link to the list after the page with a name.
+func (w *wiki) next(r *http.Request, after string) string {
+	query := r.URL.Query()
+	query.Set("after", after)
+	if w.has("next-without-filter") {
+		query.Del("tag")
+	}
+	return fmt.Sprintf(`</pages?%s>; rel="next"`, query.Encode())
+}
+
+// shown is a page as it is sent.
+func (w *wiki) shown(one page) page {
+	if w.has("null-tags") && len(one.Tags) == 0 {
+		one.Tags = nil
+	}
+	return one
+}
+
+// --- pages
+
+// nameOf reads the name in the path, or writes 400.
+func nameOf(out http.ResponseWriter, r *http.Request) (string, bool) {
+	name, err := url.PathUnescape(chi.URLParam(r, "name"))
+	if err != nil || !validName.MatchString(name) {
+		writeProblem(out, http.StatusBadRequest, "the name must be small letters, digits and hyphens")
+		return "", false
+	}
+	return name, true
+}
+
+func (w *wiki) getPage(out http.ResponseWriter, r *http.Request) {
+	name, isValid := nameOf(out, r)
+	if !isValid {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	found, exists := w.pages[name]
+	if !exists {
+		writeProblem(out, http.StatusNotFound, "no such page")
+		return
+	}
+	switch w.conditionOf(r, found.etag) {
+	case failed:
+		writeProblem(out, http.StatusPreconditionFailed, "the page has another ETag")
+	case unchanged:
+		out.Header().Set("ETag", found.etag)
+		out.WriteHeader(http.StatusNotModified)
+	default:
+		out.Header().Set("ETag", found.etag)
+		write(out, http.StatusOK, w.shown(found))
+	}
+}
+
+func (w *wiki) putPage(out http.ResponseWriter, r *http.Request) {
+	name, isValid := nameOf(out, r)
+	if !isValid {
+		return
+	}
+	given, status, problem := readPage(r)
+	if problem != "" {
+		writeProblem(out, status, problem)
+		return
+	}
+	given.Name = name
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before, exists := w.pages[name]
+	isRefused := w.conditionOf(r, before.etag) != met
+	if isRefused && !w.has("refused-but-written") {
+		writeProblem(out, http.StatusPreconditionFailed, "the page has another ETag")
+		return
+	}
+	if w.has("racing-puts") {
+		w.mu.Unlock()
+		time.Sleep(5 * time.Millisecond)
+		w.mu.Lock()
+	}
+	given.etag = before.etag
+	isChanged := before.Title != given.Title || before.Text != given.Text || !slices.Equal(before.Tags, given.Tags)
+	if !exists || isChanged && !w.has("etag-stays") {
+		w.versions++
+		given.etag = fmt.Sprintf(`"v%d"`, w.versions)
+	}
+	w.pages[name] = given
+	if isRefused {
+		writeProblem(out, http.StatusPreconditionFailed, "the page has another ETag")
+		return
+	}
+	out.Header().Set("ETag", given.etag)
+	status = http.StatusCreated
+	if exists {
+		status = http.StatusOK
+	}
+	write(out, status, w.shown(given))
+}
+
+func (w *wiki) deletePage(out http.ResponseWriter, r *http.Request) {
+	name, isValid := nameOf(out, r)
+	if !isValid {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	found, exists := w.pages[name]
+	if !exists {
+		writeProblem(out, http.StatusNotFound, "no such page")
+		return
+	}
+	if w.conditionOf(r, found.etag) != met {
+		writeProblem(out, http.StatusPreconditionFailed, "the page has another ETag")
+		return
+	}
+	delete(w.pages, name)
+	out.WriteHeader(http.StatusNoContent)
+}
