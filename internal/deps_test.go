@@ -109,8 +109,9 @@ var mayImport = map[string][]string{
 		"api/contracttest/internal/document", "api/contracttest/internal/jsonvalue", "api/contracttest/internal/judge",
 		"api/contracttest/internal/schema", "api/contracttest/scenario",
 	},
+	"api/contracttest/internal/known": {"api/contracttest/internal/jsonvalue"},
 	"api/contracttest/internal/plan": {
-		"api/contracttest/internal/document", "api/contracttest/internal/jsonvalue", "api/contracttest/internal/judge",
+		"api/contracttest/internal/document", "api/contracttest/internal/jsonvalue", "api/contracttest/internal/judge", "api/contracttest/internal/known",
 		"api/contracttest/internal/schema", "api/contracttest/internal/values", "api/contracttest/scenario",
 	},
 	"api/contracttest/internal/run": {

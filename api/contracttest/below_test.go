@@ -73,13 +73,16 @@ func lots() http.Handler {
 	return mux
 }
 
-// An operation below a resource is tried if a link connects it with the create. The reason why it is untried
-// says so. The names of operations are longer than most, and the columns of the overview stay below each other.
+// An operation below a resource is tried if a link connects it with the create, or if a response has shown what its
+// path names. Where nothing is known, the reason why it is untried says what to do. The names of operations are longer
+// than most, and the columns of the overview stay below each other.
 func TestBelowResource(t *testing.T) {
 	t.Parallel()
 	const reason = "it needs something that exists, and no test knows what creates it: name this operation in the links of that response"
 	link := "          links: {reserve: {operationId: reserveLotForAnHour, parameters: {lotId: '$response.body#/id'}}}\n"
-	for document, wantsUntried := range map[string]bool{lotsDocument: false, strings.Replace(lotsDocument, link, "", 1): true} {
+	unlinked := strings.Replace(lotsDocument, link, "", 1)
+	misnamed := strings.ReplaceAll(unlinked, "lotId", "placeId")
+	for document, wantsUntried := range map[string]bool{lotsDocument: false, unlinked: false, misnamed: true} {
 		c, err := New([]byte(document), Options{Seed: 1})
 		must.NoError(t, err)
 		report, err := c.Run(t.Context(), Target{URL: "http://lots.example", Transport: inProcess{lots()}})
@@ -108,7 +111,7 @@ func TestBelowResource(t *testing.T) {
 			}
 		}
 		if isUntried != wantsUntried {
-			t.Errorf("with a link: %v; untried: %v", !wantsUntried, isUntried)
+			t.Errorf("untried: %v, want %v, with\n%s", isUntried, wantsUntried, document)
 		}
 	}
 }

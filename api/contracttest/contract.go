@@ -23,8 +23,8 @@
 // reads numbers as they are written, and patterns as OpenAPI means them.
 //
 // This package only joins others. Package scenario has the language of tests, and package report what they
-// have shown. In internal are, from the bottom up: jsonvalue, values of JSON; schema, which allows them;
-// document, what was read; judge, of responses; values, for requests; plan, the tests; run, which
+// have shown. In internal are, from the bottom up: jsonvalue, values of JSON; known, those that responses
+// have shown; schema, which allows them; document, what was read; judge, of responses; values, for requests; plan, the tests; run, which
 // executes them.
 package contracttest
 

@@ -88,7 +88,7 @@ func TestRunTellsACauseOnce(t *testing.T) {
 		test.Run(told, Target{URL: "http://things.example", Transport: faulty{500, http.Header{}, ""}})
 	}
 	text := strings.Join(told.lines, "\n")
-	whole := "the request is valid, but was refused\n\tsent: "
+	whole := "the document does not list 500 for getThing\n\tsent: "
 	if strings.Count(text, whole) != 1 || !strings.Contains(text, "getThing responds with 500, as before") {
 		t.Errorf("it tells:\n%s", text)
 	}

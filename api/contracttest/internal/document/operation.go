@@ -179,6 +179,23 @@ func (o *Operation) ResultOf(status int) *openapi3.Schema {
 	return described
 }
 
+// ResultName is the name of the schema of the JSON in a response with a status, or of its items; empty: it has none.
+func (o *Operation) ResultName(status int) string {
+	response := o.Response(status)
+	if response == nil {
+		return ""
+	}
+	mediaType, described := JSONOf(response.Content)
+	if described == nil {
+		return ""
+	}
+	reference := response.Content[mediaType].Schema.Ref
+	if reference == "" && described.Items != nil {
+		reference = described.Items.Ref
+	}
+	return reference[strings.LastIndex(reference, "/")+1:]
+}
+
 // Sends reports whether the response to a success has a header.
 func (o *Operation) Sends(header string) bool {
 	response := o.Response(http.StatusOK)
@@ -233,6 +250,20 @@ func (o *Operation) BodyExamples() openapi3.Examples {
 		return nil
 	}
 	return o.Content()[mediaType].Examples
+}
+
+// ExamplesOfBody are all examples of the JSON body of the request: those of the media type, and that of the schema.
+func (o *Operation) ExamplesOfBody() (all []any) {
+	mediaType, described := o.Body()
+	if described == nil {
+		return nil
+	}
+	named := o.BodyExamples()
+	for _, name := range slices.Sorted(maps.Keys(named)) {
+		all = append(all, named[name].Value.Value)
+	}
+	all = append(all, o.Content()[mediaType].Example, described.Example)
+	return slices.DeleteFunc(all, func(example any) bool { return example == nil })
 }
 
 // ParameterExamples are the examples of the parameters of path and query, as a request has them.

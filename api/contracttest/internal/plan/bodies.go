@@ -80,6 +80,7 @@ func (m *singleMaker) bodyVariant(variant values.Variant) {
 			renamed = m.values.Renamed(described, renamed, name)
 		}
 		c := m.addValue("", promise, renamed.Value)
+		c.keeps = values.Place(renamed.Pointer)
 		c.name = fmt.Sprintf("%s, %s: %.60s", m.operation.ID, promise, c.body)
 		if !variant.Valid {
 			c.refused(scenario.InvalidBody, "body", renamed.Pointer)

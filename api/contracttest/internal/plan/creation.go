@@ -22,7 +22,7 @@ func (d *Draft) varied(x *resource, thing *scenario.Thing) map[string]any {
 	if described == nil {
 		return nil
 	}
-	return x.identified(jsonvalue.Object(d.values.Varied(described)), thing)
+	return x.identified(d.adaptedObject(x.create, jsonvalue.Object(d.values.Varied(described))), thing)
 }
 
 // identified gives the body of a create an identity, if the client chooses that.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/known"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
@@ -113,11 +114,28 @@ func (d *Draft) request(operation *document.Operation, call scenario.Call, heade
 		request.Path = use.fill(operation, request.Path, call.Of.ID)
 		body = use.named(body, call.Of.ID)
 	}
+	request.Path = d.filledPath(operation, request.Path)
 	if mediaType, _ := operation.Body(); body != nil && mediaType != "" {
 		header.Set("Content-Type", mediaType)
 		request.Body = jsonvalue.Encode(body)
 	}
 	return request
+}
+
+// filledPath fills what is left of a path template with what is known, or is the plainest.
+func (d *Draft) filledPath(operation *document.Operation, path string) string {
+	for _, parameter := range operation.Parameters {
+		isLeft := parameter.In == "path" && strings.Contains(path, "{"+parameter.Name+"}")
+		if !isLeft {
+			continue
+		}
+		text, isKnown := d.knownText(parameter, known.InPath(operation.Template, parameter.Name))
+		if !isKnown {
+			text, _ = d.values.BaseParameter(parameter)
+		}
+		path = strings.Replace(path, "{"+parameter.Name+"}", text, 1)
+	}
+	return path
 }
 
 // named returns a body whose identity, if it has one, is that of the path: two that differ are a mistake that
@@ -178,10 +196,11 @@ func (d *Draft) accepted(method string, thing *scenario.Thing, body any) scenari
 
 // plainBody is the plainest body of an operation, or nil.
 func (d *Draft) plainBody(operation *document.Operation) any {
-	if described := operation.BodySchema(); described != nil {
-		return d.values.Base(described)
+	described := operation.BodySchema()
+	if described == nil {
+		return nil
 	}
-	return nil
+	return d.filler(operation, d.lessonOf(operation)).fill(jsonvalue.Normal(d.values.Base(described)))
 }
 
 // read reads a thing, if there is an operation for it, and remembers what is seen.

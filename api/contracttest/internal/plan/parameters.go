@@ -68,6 +68,7 @@ func (m *singleMaker) parameterVariants(parameter *openapi3.Parameter) {
 func (m *singleMaker) parameter(parameter *openapi3.Parameter, variant values.ParameterVariant) {
 	c := m.add(variant.Promise+": "+variant.Shown, variant.Promise)
 	c.set(parameter, variant.Text)
+	c.about = parameter.Name
 	if parameter.In == "path" {
 		c.names(parameter, variant.Text)
 	}

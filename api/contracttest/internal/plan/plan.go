@@ -3,6 +3,8 @@
 //
 // There are families of tests, with a file or two for each:
 //
+//   - rehearse.go: the first requests, until each operation has accepted one. lessons.go has what that teaches, and
+//     adapt.go lets later requests begin with it.
 //   - Tests of one request: of the credentials of an operation (credentials.go), of its parameters
 //     (parameters.go), of its body (bodies.go). single.go has the request, singlemaker.go makes them, kept.go
 //     keeps them, and surroundings.go has the steps around the request.
@@ -75,6 +77,7 @@ import (
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
+	"github.com/plantstore/plantstore/api/contracttest/internal/known"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
@@ -134,6 +137,11 @@ type Planner struct {
 	uses      map[*document.Operation]*use
 	lists     []*listing
 
+	pool *known.Pool
+
+	lessonMu sync.Mutex
+	lessons  map[*document.Operation]*lesson
+
 	mu   sync.Mutex
 	made map[*document.Operation]*operationTests
 	// The bytes of the requests in made.
@@ -150,17 +158,19 @@ func New(judge *judge.Judge, settings Settings) *Planner {
 	settings.Few = len(judge.Document.Operations) > manyOperations
 	p := &Planner{
 		Settings: settings, Document: judge.Document, Judge: judge,
-		values: values.New(settings.Settings),
-		uses:   map[*document.Operation]*use{},
-		made:   map[*document.Operation]*operationTests{},
+		values:  values.New(settings.Settings),
+		uses:    map[*document.Operation]*use{},
+		pool:    &known.Pool{},
+		lessons: map[*document.Operation]*lesson{},
+		made:    map[*document.Operation]*operationTests{},
 	}
 	p.findResources()
 	p.findLists()
 	return p
 }
 
-// Tests makes the tests, one after the other, in the order in which they should run, until ctx is done: the plainest
-// request of each operation, each promise once, sequences, each promise again, random bodies, and what is odd.
+// Tests makes the tests, one after the other, in the order in which they should run, until ctx is done: first requests
+// of each operation, until one is accepted, the plainest one with each kind of credentials, each promise once, sequences, each promise again, random bodies, and what is odd.
 func (p *Planner) Tests(ctx context.Context) iter.Seq[Test] {
 	return func(yield func(Test) bool) {
 		for test := range p.all() {
@@ -174,10 +184,11 @@ func (p *Planner) Tests(ctx context.Context) iter.Seq[Test] {
 	}
 }
 
-// all makes the tests: the plainest requests come first, then each promise once. What may end the service comes
+// all makes the tests: first requests come first, then each promise once. What may end the service comes
 // last. A service that has crashed on an odd request is not of use to the tests that come after it.
 func (p *Planner) all() iter.Seq[Test] {
 	groups := []iter.Seq[Test]{
+		p.rehearsals(),
 		p.singles(plain),
 		p.singles(broad),
 		ofFamilies(p.families()...),

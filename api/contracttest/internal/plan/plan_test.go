@@ -83,16 +83,17 @@ func checked(steps []scenario.Step, got scenario.Interaction) string {
 	return "kept"
 }
 
-// The plainest request of each operation comes first, that of a create before all others, and none comes twice.
+// A first request of each operation comes first, that of a create before all others and that of a delete after them.
+// Then comes the plainest one with each kind of credentials, once.
 func TestPlainFirst(t *testing.T) {
 	t.Parallel()
 	var names []string
 	for test := range planOf(t, Settings{}).Tests(t.Context()) {
 		names = append(names, test.Name)
 	}
-	want := []string{"createPot", "listPots", "deletePot", "getPot", "putPot"}
-	for i := range want {
-		want[i] += ", credentials open"
+	want := []string{
+		"createPot, first request", "listPots, first request", "getPot, first request", "putPot, first request", "deletePot, first request",
+		"createPot, credentials open", "listPots, credentials open", "deletePot, credentials open", "getPot, credentials open", "putPot, credentials open",
 	}
 	if got := names[:len(want)]; !slices.Equal(got, want) {
 		t.Errorf("the first tests are %q, want %q", got, want)

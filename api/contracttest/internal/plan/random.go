@@ -67,5 +67,6 @@ func (c *single) spoil(generator *values.Generator, drawn *values.Draws, object 
 	}
 	c.body = jsonvalue.Encode(spoilt)
 	c.refused(scenario.InvalidBody, "body", pointer)
+	c.keeps = values.Place(pointer)
 	c.promise = fmt.Sprintf("%s, body %s %s, refused", c.operation.ID, values.Place(pointer), keyword)
 }

@@ -38,6 +38,8 @@ type single struct {
 	madeUp bool // a position in a list is not from a response
 	// Identities that other tests use, too; they are removed first.
 	shared []any
+	// The parameter, or the place in the body, that the test is about.
+	about, keeps string
 
 	why *scenario.Violation // nil: the service must not refuse it
 	odd bool                // it may refuse it or not, but must not fail

@@ -25,10 +25,26 @@ type surroundings struct {
 	thing  *scenario.Thing
 	absent bool // there is no such thing
 	before bool // it was read before the request
+	// What the request names, and the test has not created.
+	needs []string
 }
 
 // steps makes what comes before the request, the request, and what comes after it.
-func (s *surroundings) steps() (steps []scenario.Step) {
+func (s *surroundings) steps() []scenario.Step {
+	return append(s.creations(), scenario.Step{
+		Send: func() (scenario.Request, error) {
+			filled, needs := s.draft.adapted(s.single)
+			s.needs = needs
+			return filled.request(s.thing), nil
+		},
+		Expect: scenario.Expectation{Wrong: cmp.Or(s.why, s.changed)},
+		Check:  s.check,
+		Then:   s.after,
+	})
+}
+
+// creations create what the request needs.
+func (s *surroundings) creations() (steps []scenario.Step) {
 	s.thing = &scenario.Thing{ID: s.id}
 	s.absent = s.single.absent
 	// So that there is something to stream.
@@ -42,12 +58,7 @@ func (s *surroundings) steps() (steps []scenario.Step) {
 			Optional: s.use.inferred,
 		}, scenario.Step{Then: s.readBefore})
 	}
-	return append(steps, scenario.Step{
-		Send:   func() (scenario.Request, error) { return s.request(s.thing), nil },
-		Expect: scenario.Expectation{Wrong: cmp.Or(s.why, s.changed)},
-		Check:  s.check,
-		Then:   s.after,
-	})
+	return steps
 }
 
 // readBefore reads what the request is about, so that a change is seen. If it cannot be read, there is
@@ -69,6 +80,8 @@ func (s *surroundings) check(x scenario.Interaction) error {
 		return s.checkNotFound(x)
 	case s.odd:
 		return s.checkOdd(x)
+	case s.why != nil && s.mayBeMissing(x.Status):
+		return s.missing()
 	case s.why != nil:
 		return s.draft.Judge.Refused(x, *s.why, s.promise)
 	}
@@ -121,6 +134,8 @@ func (s *surroundings) mayBeRefused(status int) scenario.Untried {
 	isUnknown := s.use == nil && !s.draft.creates(s.operation)
 	isRefused := status >= http.StatusBadRequest && status < http.StatusInternalServerError
 	switch {
+	case s.mayBeMissing(status):
+		return s.missing()
 	case isConflict && isUnknown:
 		return noIdentity
 	case isConflict && len(s.shared) > 0:
@@ -129,6 +144,20 @@ func (s *surroundings) mayBeRefused(status int) scenario.Untried {
 		return "only the service knows its values"
 	}
 	return ""
+}
+
+// unknowns are statuses with which a service refuses a request that names something which does not exist, or is not
+// in the right state.
+var unknowns = []int{http.StatusForbidden, http.StatusNotFound, http.StatusConflict, http.StatusGone, http.StatusLocked}
+
+// mayBeMissing reports whether a service may have refused a request because of what it names.
+func (s *surroundings) mayBeMissing(status int) bool {
+	return len(s.needs) > 0 && slices.Contains(unknowns, status)
+}
+
+// missing is why a request shows nothing that needs more than a test has created.
+func (s *surroundings) missing() scenario.Untried {
+	return scenario.Untried("it needs something that exists, or is in another state: no test knows what " + strings.Join(s.needs, " and ") + " may be")
 }
 
 // after checks that a refused request has changed nothing. A service that refuses and stores all the same

@@ -106,6 +106,7 @@ func (r *Runner) runOnce(ctx context.Context, test scenario.Test, target Target)
 
 // remember notes what a response says was created, or deleted.
 func (r *Runner) remember(x scenario.Interaction) {
+	r.Plan.Learn(x)
 	thing, path := r.Plan.Created(x)
 	isGone := x.Method == http.MethodDelete && x.Status < http.StatusMultipleChoices
 	r.mu.Lock()

@@ -210,6 +210,17 @@ func (g *Generator) Fits(wanted *openapi3.Schema, value any) bool {
 	return g.validator.Allows(wanted, value, g.Direction)
 }
 
+// ShapeOf is the schema of the members that a value has: that of the first branch that allows it, or of the whole.
+func (g *Generator) ShapeOf(wanted *openapi3.Schema, value any) *openapi3.Schema {
+	flat := g.Flatten(wanted)
+	for _, branch := range g.Branches(flat) {
+		if g.Fits(branch, value) {
+			return g.Flatten(branch)
+		}
+	}
+	return flat
+}
+
 // IsAbsent reports whether a property is not part of the values.
 func (g *Generator) IsAbsent(property *openapi3.Schema) bool {
 	return document.IsUnread(property) || g.Direction.Lacks(g.Flatten(property))

@@ -72,6 +72,50 @@ func samples(wanted *openapi3.Schema) (texts []string) {
 	return texts
 }
 
+// freshSample is another text for each call that matches the pattern of a schema, or false if none is known.
+func (g *Generator) freshSample(wanted *openapi3.Schema) (text string, ok bool) {
+	parsed, err := syntax.Parse(schema.GoPattern(wanted.Pattern), syntax.Perl)
+	if err != nil {
+		return "", false
+	}
+	parsed = parsed.Simplify()
+	for _, repeats := range []int{8, 1, int(min(wanted.MinLength, 4096))} {
+		number := g.drawn.Add(1)
+		text := numberedSample(parsed, repeats, &number)
+		if g.Fits(wanted, text) {
+			return text, true
+		}
+	}
+	return "", false
+}
+
+// numberedSample is sample with characters that depend on a number, of which each takes a part.
+func numberedSample(expression *syntax.Regexp, repeats int, number *int64) (text string) {
+	switch expression.Op {
+	case syntax.OpCharClass:
+		plain := regexp.MustCompile(expression.String()).FindAllString("abcdefghijklmnopqrstuvwxyz0123456789", -1)
+		if len(plain) == 0 {
+			return sampleOfClass(expression)
+		}
+		at := *number % int64(len(plain))
+		*number /= int64(len(plain))
+		return plain[at]
+	case syntax.OpStar, syntax.OpPlus:
+		for range max(1, repeats) {
+			text += numberedSample(expression.Sub[0], 1, number)
+		}
+		return text
+	case syntax.OpCapture, syntax.OpQuest, syntax.OpAlternate:
+		return numberedSample(expression.Sub[0], repeats, number)
+	case syntax.OpConcat:
+		for _, part := range expression.Sub {
+			text += numberedSample(part, repeats, number)
+		}
+		return text
+	}
+	return sample(expression, repeats)
+}
+
 // sample returns a text that an expression matches, if it needs no look around. What may be repeated is
 // repeated so often, but not what is in it.
 func sample(expression *syntax.Regexp, repeats int) string {

@@ -3,6 +3,7 @@ package values
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
@@ -74,12 +75,22 @@ var freshForms = []string{"value%d", "value%d@plants.example", "https://plants.e
 
 // Fresh returns a text that no other test uses, or at least a value that is not among others.
 func (g *Generator) Fresh(wanted *openapi3.Schema, others []any) any {
+	if wanted.Pattern != "" {
+		if text, ok := g.freshSample(wanted); ok {
+			return text
+		}
+	}
 	for _, form := range freshForms {
 		if text := fmt.Sprintf(form, g.drawn.Add(1)); g.Fits(wanted, text) {
 			return text
 		}
 	}
 	return g.another(wanted, others)
+}
+
+// IsMadeUpText reports whether a text is one that the engine makes up where a schema leaves it open.
+func (g *Generator) IsMadeUpText(of *openapi3.Schema, text string) bool {
+	return strings.HasPrefix(text, "Ficus") || text == g.Base(of)
 }
 
 // FreshLow returns a text as Fresh does that is less than the others, or false if the schema allows none. With it a

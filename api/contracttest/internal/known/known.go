@@ -1,0 +1,135 @@
+// Package known keeps values that responses have shown, under the names of what they identify. A request that needs
+// something that exists, as the flow of a deployment, finds the identity of one here.
+//
+// names.go says under which names a value is kept and looked up. An id in a response of /flows, and the flow_id of
+// anything else, have the same name: "flowid". This file keeps the values.
+//
+// A name may mislead. What is found here is therefore only a guess: a service that refuses it is not accused.
+package known
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+)
+
+const (
+	// mostValues is how many values are kept for a name, the newest ones.
+	mostValues = 8
+	// mostItems is how many items of an array are looked at.
+	mostItems = 3
+	// deepest is how far objects in objects are looked at.
+	deepest = 4
+	// longest is how long a text may be that identifies something.
+	longest = 200
+)
+
+// Pool keeps values. Several goroutines may use it.
+type Pool struct {
+	mu     sync.Mutex
+	values map[string][]any // by name, the newest one last
+	added  int
+}
+
+// Learn keeps the values of a response, or of a request that has created something. Nouns say what the value is.
+func (p *Pool) Learn(nouns []string, value any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.values == nil {
+		p.values = map[string][]any{}
+	}
+	p.learn(nouns, value, deepest)
+}
+
+// learn is Learn with the lock held.
+func (p *Pool) learn(nouns []string, value any, levels int) {
+	items := jsonvalue.List(value)
+	for _, item := range items[:min(len(items), mostItems)] {
+		p.learn(nouns, item, levels)
+	}
+	object := jsonvalue.Object(value)
+	if levels == 0 {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		p.learnMember(nouns, name, object[name], levels)
+	}
+}
+
+// learnMember keeps a member of an object, or what is in it. An array of texts has several of what its name says.
+func (p *Pool) learnMember(nouns []string, name string, member any, levels int) {
+	if items := jsonvalue.List(member); len(items) > 0 && isIdentity(items[0]) {
+		member = items[0]
+	}
+	if !isIdentity(member) {
+		p.learn(nounsWithin(nouns, name), member, levels-1)
+		return
+	}
+	for _, key := range keysOf(nouns, name) {
+		p.add(key, member)
+	}
+}
+
+// isIdentity reports whether a value may identify something.
+func isIdentity(value any) bool {
+	switch value := value.(type) {
+	case string:
+		return value != "" && len(value) <= longest
+	case json.Number:
+		_, err := value.Int64()
+		return err == nil
+	}
+	return false
+}
+
+// add keeps a value, which is the newest one from now on.
+func (p *Pool) add(key string, value any) {
+	kept := without(p.values[key], value)
+	if len(kept) == len(p.values[key]) {
+		p.added++
+	}
+	p.values[key] = append(kept[max(0, len(kept)-mostValues+1):], value)
+}
+
+// without leaves out a value, as it is written into a path.
+func without(values []any, value any) []any {
+	return slices.DeleteFunc(slices.Clone(values), func(other any) bool {
+		return fmt.Sprint(other) == fmt.Sprint(value)
+	})
+}
+
+// Drop forgets a value: it identifies nothing any more.
+func (p *Pool) Drop(names []string, value any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, name := range names {
+		if values := p.values[name]; len(values) > 0 {
+			p.values[name] = without(values, value)
+		}
+	}
+}
+
+// Find returns the newest value under the first of some names that has a suitable one, or nil.
+func (p *Pool) Find(names []string, isSuitable func(any) bool) any {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, name := range names {
+		for _, value := range slices.Backward(p.values[name]) {
+			if isSuitable(value) {
+				return value
+			}
+		}
+	}
+	return nil
+}
+
+// Added is how many values were added so far.
+func (p *Pool) Added() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.added
+}

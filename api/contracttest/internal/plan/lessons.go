@@ -1,0 +1,122 @@
+package plan
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/known"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// A document says what a request looks like, and seldom what it needs: the flow that a deployment is of must exist, a
+// name must not be taken, and a text must be a time zone. Responses teach that. What they teach only changes what a
+// test is not about, so that one obstacle does not hide all the rest of an operation.
+
+// lesson is what responses have taught of an operation.
+type lesson struct {
+	// A request of it was accepted.
+	isAccepted bool
+	// Its texts must be new ones in each request, or of small letters.
+	needsFresh bool
+	// Places of optional members of the body that the service refuses, whatever the document says.
+	leftOut map[string]bool
+	// Members of the body may name something else.
+	hasReferences bool
+}
+
+// lessonOf returns a copy of what is known of an operation.
+func (p *Planner) lessonOf(operation *document.Operation) lesson {
+	p.lessonMu.Lock()
+	defer p.lessonMu.Unlock()
+	return *p.lesson(operation)
+}
+
+// teach changes what is known of an operation.
+func (p *Planner) teach(operation *document.Operation, change func(*lesson)) {
+	p.lessonMu.Lock()
+	defer p.lessonMu.Unlock()
+	changed := *p.lesson(operation)
+	change(&changed)
+	p.lessons[operation] = &changed
+}
+
+// lesson is what is known of an operation. The lock is held.
+func (p *Planner) lesson(operation *document.Operation) *lesson {
+	if p.lessons[operation] == nil {
+		p.lessons[operation] = &lesson{hasReferences: p.refers(operation.BodySchema(), deepestReference)}
+	}
+	return p.lessons[operation]
+}
+
+// deepestReference is how many objects deep a body is looked through for what names something else.
+const deepestReference = 3
+
+// refers reports whether a body of a schema may name something else.
+func (p *Planner) refers(of *openapi3.Schema, levels int) bool {
+	if of == nil || levels == 0 {
+		return false
+	}
+	flat := p.values.Flatten(of)
+	for _, branch := range append(p.values.Branches(flat), flat) {
+		for name := range branch.Properties {
+			property := p.values.Property(branch, name)
+			isReference := len(known.Elsewhere(name)) > 0 || isIdentityFormat(property)
+			if isReference || p.refers(property, levels-1) {
+				return true
+			}
+		}
+	}
+	return flat.Items != nil && p.refers(flat.Items.Value, levels)
+}
+
+// isIdentityFormat reports whether a value names something, whatever its own name is.
+func isIdentityFormat(of *openapi3.Schema) bool {
+	return of.Format == "uuid" || of.Type.Is("integer")
+}
+
+// mostLearned is the longest response that is looked at for values.
+const mostLearned = 1 << 20
+
+// Learn takes from a response what later requests may need.
+func (p *Planner) Learn(x scenario.Interaction) {
+	operation := p.Document.Find(x.Method, x.Path)
+	if operation == nil {
+		return
+	}
+	isSuccess := x.Status >= http.StatusOK && x.Status < http.StatusMultipleChoices
+	isGone := slices.Contains([]int{http.StatusNotFound, http.StatusGone}, x.Status)
+	if isGone || isSuccess && x.Method == http.MethodDelete {
+		p.forget(operation, x.Path)
+	}
+	if !isSuccess {
+		return
+	}
+	if !p.lessonOf(operation).isAccepted {
+		p.teach(operation, func(l *lesson) { l.isAccepted = true })
+	}
+	if len(x.Body) > mostLearned {
+		return
+	}
+	nouns := known.NounsOf(operation.Template, operation.ResultName(x.Status))
+	isCreate := x.Method == http.MethodPost || x.Method == http.MethodPut
+	if isCreate {
+		// Where the response has less, what was sent says what exists now.
+		sent, _ := jsonvalue.DecodeLoosely(x.RequestBody)
+		p.pool.Learn(nouns, sent)
+	}
+	received, _ := jsonvalue.DecodeLoosely(x.Body) // what is no JSON has no values
+	p.pool.Learn(nouns, received)
+}
+
+// forget drops the value at the end of a path, which names nothing any more.
+func (p *Planner) forget(operation *document.Operation, path string) {
+	if id := lastInPath(operation, path); id != nil && strings.HasSuffix(operation.Template, "}") {
+		name := operation.PathNames[len(operation.PathNames)-1]
+		p.pool.Drop(known.InPath(operation.Template, name), id)
+	}
+}

@@ -1,0 +1,267 @@
+package plan
+
+import (
+	"iter"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// Before anything is tested, each operation is tried until the service accepts a request: with the example of the
+// document, with all members, with new texts, with nothing optional. What is learned on the way is a lesson, and all
+// tests after it begin with what was accepted. An operation may need what another one creates, so those that were
+// refused are tried again when more is known.
+
+// mostRounds is how often an operation is tried. What one round has created, the next one may need.
+const mostRounds = 4
+
+// rehearsals yields the tests of first requests. What deletes comes last, because the others need what it deletes.
+func (p *Planner) rehearsals() iter.Seq[Test] {
+	return func(yield func(Test) bool) {
+		operations := slices.Clone(p.Document.Operations)
+		slices.SortStableFunc(operations, func(one, other *document.Operation) int {
+			return rehearsalRank(one) - rehearsalRank(other)
+		})
+		operations = slices.DeleteFunc(operations, func(operation *document.Operation) bool {
+			return p.maker(operation).unwritable() != ""
+		})
+		deletes := slices.IndexFunc(operations, isDelete)
+		if deletes < 0 {
+			deletes = len(operations)
+		}
+		added := -1
+		for round := 0; round < mostRounds && added < p.pool.Added(); round++ {
+			added = p.pool.Added()
+			if !p.rehearse(operations[:deletes], yield) {
+				return
+			}
+		}
+		p.rehearse(operations[deletes:], yield)
+	}
+}
+
+// rehearse yields the first requests of those of some operations that have accepted none, until yield has enough.
+func (p *Planner) rehearse(operations []*document.Operation, yield func(Test) bool) bool {
+	for _, operation := range operations {
+		isDone := p.lessonOf(operation).isAccepted
+		if !isDone && !yield(p.rehearsal(operation)) {
+			return false
+		}
+	}
+	return true
+}
+
+// isDelete reports whether an operation deletes.
+func isDelete(operation *document.Operation) bool { return operation.Method == http.MethodDelete }
+
+// lastRank is more than that of any operation that does not delete.
+const lastRank = 10_000
+
+// rehearsalRank is low for an operation that others may need: one that creates comes before one that reads, and what
+// is at the top before what is below it. It is deleted after that.
+func rehearsalRank(operation *document.Operation) int {
+	rank := 10 * len(operation.PathNames)
+	switch operation.Method {
+	case http.MethodPost:
+		return rank
+	case http.MethodDelete:
+		return lastRank - rank
+	case http.MethodPut, http.MethodPatch:
+		return rank + 5
+	}
+	return rank + 2
+}
+
+// rehearsal is the test of the first request of an operation. It shows no promise, but what is wrong with a response
+// is wrong here, too.
+func (p *Planner) rehearsal(operation *document.Operation) Test {
+	name := operation.ID + ", first request"
+	return newTest(name, func() []scenario.Step {
+		draft := p.Draft(name)
+		c := p.plainest(operation, "first request", "first request", draft.values)
+		r := &rehearsal{surroundings: surroundings{single: c, draft: draft}}
+		r.attempts = r.allAttempts()
+		return append(r.creations(), r.try(0)...)
+	})
+}
+
+// attempt is one way to make a request.
+type attempt struct {
+	body    any // of the document; nil: the plainest one
+	isFresh bool
+	isLeast bool // without what is optional
+}
+
+// rehearsal tries one way after the other.
+type rehearsal struct {
+	surroundings
+	attempts []attempt
+}
+
+// allAttempts are the ways to make a request, in the order in which they are tried.
+func (r *rehearsal) allAttempts() (all []attempt) {
+	described := r.operation.BodySchema()
+	if described == nil {
+		return []attempt{{}}
+	}
+	for _, example := range r.operation.ExamplesOfBody() {
+		if r.draft.values.Fits(described, example) {
+			all = append(all, attempt{body: example})
+			break
+		}
+	}
+	return append(all, attempt{}, attempt{isFresh: true}, attempt{isLeast: true}, attempt{isLeast: true, isFresh: true})
+}
+
+// try is a step that makes a request in one way, and in the next one if that is refused. Where the path names
+// nothing, the body does not matter.
+func (r *rehearsal) try(number int) []scenario.Step {
+	way := r.attempts[number]
+	return r.send(way, "", func(x scenario.Interaction) []scenario.Step {
+		isInVain := r.absent && x.Status == http.StatusNotFound
+		switch {
+		case x.Status < http.StatusBadRequest:
+			return r.accepted(way)
+		case isInVain, number+1 == len(r.attempts):
+			return nil
+		}
+		return r.try(number + 1)
+	})
+}
+
+// send is a step that makes a request in one way, with one optional member more, if that has a name.
+func (r *rehearsal) send(way attempt, more string, then func(scenario.Interaction) []scenario.Step) []scenario.Step {
+	return []scenario.Step{{
+		Send: func() (scenario.Request, error) {
+			filled, _ := r.draft.adapted(r.single)
+			if r.operation.BodySchema() != nil {
+				filled.body = r.body(way, more)
+			}
+			return filled.request(r.thing), nil
+		},
+		Then: then,
+	}}
+}
+
+// body is the body of a request in one way.
+func (r *rehearsal) body(way attempt, more string) []byte {
+	body := way.body
+	if body == nil {
+		body = r.plain()
+	}
+	lesson := r.draft.lessonOf(r.operation)
+	lesson.needsFresh = lesson.needsFresh || way.isFresh
+	if way.isLeast {
+		lesson.leftOut = map[string]bool{}
+		for _, place := range r.optionalPlaces() {
+			lesson.leftOut[place] = place != more
+		}
+	}
+	return jsonvalue.Encode(r.draft.filler(r.operation, lesson).fill(jsonvalue.Normal(body)))
+}
+
+// plain is the plainest body.
+func (r *rehearsal) plain() any { return r.draft.values.Base(r.operation.BodySchema()) }
+
+// optionalPlaces are the places of what a body may leave out.
+func (r *rehearsal) optionalPlaces() []string {
+	return r.optionalWithin(r.operation.BodySchema(), r.plain(), "", deepestReference)
+}
+
+// optionalWithin are the places in a value of what may be left out. What is in such a place is left out with it.
+func (r *rehearsal) optionalWithin(of *openapi3.Schema, value any, at string, levels int) (places []string) {
+	if levels == 0 {
+		return nil
+	}
+	if items := jsonvalue.List(value); len(items) > 0 {
+		item := schema.Of(r.draft.values.Flatten(of).Items)
+		return r.optionalWithin(item, items[0], at+"/*", levels)
+	}
+	object := jsonvalue.Object(value)
+	shape := r.draft.values.ShapeOf(of, value)
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		place := at + "/" + jsonvalue.Escape(name)
+		property := r.draft.values.Property(shape, name)
+		switch {
+		case !slices.Contains(shape.Required, name):
+			places = append(places, place)
+		case property != nil:
+			places = append(places, r.optionalWithin(property, object[name], place, levels-1)...)
+		}
+	}
+	return places
+}
+
+// accepted learns from a way that was accepted: whether texts must be new each time, and which optional members the
+// service refuses.
+func (r *rehearsal) accepted(way attempt) (steps []scenario.Step) {
+	r.draft.teach(r.operation, func(l *lesson) { l.needsFresh = way.isFresh })
+	isCreate := r.operation.Method == http.MethodPost && !strings.HasSuffix(r.operation.Template, "}")
+	if isCreate && !way.isFresh && r.operation.BodySchema() != nil {
+		steps = append(steps, r.again(way)...)
+	}
+	if way.isLeast {
+		steps = append(steps, r.optionalOnes(way)...)
+	}
+	return steps
+}
+
+// again makes the request once more. If it is refused now, the service wants new texts.
+func (r *rehearsal) again(way attempt) []scenario.Step {
+	return r.send(way, "", func(x scenario.Interaction) []scenario.Step {
+		if x.Status < http.StatusBadRequest {
+			return nil
+		}
+		way.isFresh = true
+		return r.send(way, "", func(x scenario.Interaction) []scenario.Step {
+			r.draft.teach(r.operation, func(l *lesson) { l.needsFresh = x.Status < http.StatusBadRequest })
+			return nil
+		})
+	})
+}
+
+// mostOptional is how many optional members are tried one by one.
+const mostOptional = 30
+
+// optionalOnes adds the optional members one by one, so that one that is refused does not hide the others. What is
+// refused only together with others is left out with all of them.
+func (r *rehearsal) optionalOnes(way attempt) (steps []scenario.Step) {
+	optional := r.optionalPlaces()
+	if len(optional) > mostOptional {
+		r.leaveOut(optional...)
+		return nil
+	}
+	for _, place := range optional {
+		steps = append(steps, r.send(way, place, func(x scenario.Interaction) []scenario.Step {
+			if x.Status >= http.StatusBadRequest {
+				r.leaveOut(place)
+			}
+			return nil
+		})...)
+	}
+	way.isLeast = false
+	return append(steps, r.send(way, "", func(x scenario.Interaction) []scenario.Step {
+		if x.Status >= http.StatusBadRequest {
+			r.leaveOut(optional...)
+		}
+		return nil
+	})...)
+}
+
+// leaveOut remembers places of what the service refuses.
+func (r *rehearsal) leaveOut(places ...string) {
+	r.draft.teach(r.operation, func(l *lesson) {
+		l.leftOut = maps.Collect(maps.All(l.leftOut))
+		for _, place := range places {
+			l.leftOut[place] = true
+		}
+	})
+}
