@@ -11,13 +11,17 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
-// The first lines of README.md are a test in another module. They find a wrong handler, and the
-// module needs no more than the engine: neither a database nor a test library.
-func TestAnotherModule(t *testing.T) {
-	t.Parallel()
-	must.HaveTime(t)
+// otherModule writes a module that uses this one, with the test that is the first Go of a part of README.md, and returns
+// a function that runs the go command in it.
+func otherModule(t *testing.T, part, handler string) func(args ...string) string {
+	t.Helper()
 	guide, err := os.ReadFile("README.md")
 	must.NoError(t, err)
+	_, text, found := strings.Cut(string(guide), part)
+	test := regexp.MustCompile("(?s)```go\n(.*?)```").FindStringSubmatch(text)
+	if !found || test == nil {
+		t.Fatalf("README.md has no test after %q", part)
+	}
 	root, err := filepath.Abs("../..")
 	must.NoError(t, err)
 	sums, err := os.ReadFile("../../go.sum") // or the checksums would be asked for elsewhere
@@ -27,27 +31,35 @@ func TestAnotherModule(t *testing.T) {
 		"go.mod":       "module example.org/shop\n\ngo 1.26.0\n\nreplace github.com/plantstore/plantstore => " + root + "\n",
 		"go.sum":       string(sums),
 		"openapi.yaml": smallDocument,
-		"shop_test.go": regexp.MustCompile("(?s)```go\n(.*?)```").FindStringSubmatch(string(guide))[1],
-		"shop.go": `package shop
+		"shop_test.go": test[1],
+		"shop.go":      handler,
+	} {
+		must.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	return func(args ...string) string {
+		cmd := exec.CommandContext(t.Context(), "go", args...)
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+		out, _ := cmd.CombinedOutput() // the test must fail
+		return string(out)
+	}
+}
+
+// The first lines of README.md are a test in another module. They find a wrong handler, and the
+// module needs no more than the engine: neither a database nor a test library.
+func TestAnotherModule(t *testing.T) {
+	t.Parallel()
+	must.HaveTime(t)
+	run := otherModule(t, "", `package shop
 
 import "net/http"
 
 func handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write([]byte(` + "`{\"id\":\"text\"}`" + `))
+		_, _ = w.Write([]byte(`+"`{\"id\":\"text\"}`"+`))
 	})
 }
-`,
-	} {
-		must.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
-	}
-	run := func(args ...string) string {
-		cmd := exec.CommandContext(t.Context(), "go", args...)
-		cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
-		out, _ := cmd.CombinedOutput() // the test must fail
-		return string(out)
-	}
+`)
 	out := run("test", "-vet=off", "-ldflags=-w", ".")
 	for _, want := range []string{"--- FAIL: TestContract", "getThing, 200: body /id has another type", "curl -i -X GET 'http://127.0.0.1:"} {
 		if !strings.Contains(out, want) {

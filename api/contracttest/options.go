@@ -33,6 +33,10 @@ type Options struct {
 	// MaxTime is how long [Contract.Run] and [Test] may take before they report what they have found; what was
 	// not tried by then is untried. 0: as long as all tests take. The command has --max-time for it.
 	MaxTime time.Duration `json:"-"`
+	// Parallel is how many tests [Contract.Run] and [Test] run at the same time, as far as they do not see each
+	// other's work. The race detector then sees requests that meet. 0: one after the other, in an order that is
+	// the same in each run.
+	Parallel int `json:"-"`
 	// NotWritten is the status, such as 501, with which an operation responds that is not written
 	// yet. What it promises is then untried, and [Test] fails once for each such operation.
 	NotWritten int

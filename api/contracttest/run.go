@@ -27,6 +27,9 @@ func Test(t T, document []byte, handler http.Handler, options ...Options) {
 		t.Errorf("%v", err)
 		return
 	}
+	if c.options.Parallel > 1 {
+		handler = &pairs{next: handler}
+	}
 	server := httptest.NewServer(handler)
 	defer server.Close()
 	ctx := contextOf(t)
@@ -125,18 +128,7 @@ func (c *Contract) Run(ctx context.Context, target Target) (Report, error) {
 	}
 	// Also while the report is made, which needs to know all promises.
 	defer context.AfterFunc(ctx, c.plan.Stop)()
-	for test := range c.Tests(inTime) {
-		outcome := test.Try(inTime, target)
-		if inTime.Err() != nil {
-			break
-		}
-		test.record(outcome, test.Name)
-		isAsked := func(failure Failure) bool { return failure.ID() == c.options.Only }
-		if slices.ContainsFunc(outcome.Failures, isAsked) {
-			c.ledger.End(onlyFound)
-			break
-		}
-	}
+	c.tryAll(inTime, target)
 	c.runner.RemoveCreated(ctx, run.Target(target))
 	switch {
 	case ctx.Err() != nil:
@@ -146,6 +138,31 @@ func (c *Contract) Run(ctx context.Context, target Target) (Report, error) {
 		c.ledger.End(noTimeLeft)
 	}
 	return c.Report(), context.Cause(ctx)
+}
+
+// tryAll tries every test and records what it shows, until ctx is done, or the only cause that was asked for is found.
+func (c *Contract) tryAll(ctx context.Context, target Target) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	isAsked := func(failure Failure) bool { return failure.ID() == c.options.Only }
+	try := func(test Case) {
+		outcome := test.Try(ctx, target)
+		if ctx.Err() != nil {
+			return
+		}
+		test.record(outcome, test.Name)
+		if slices.ContainsFunc(outcome.Failures, isAsked) {
+			c.ledger.End(onlyFound)
+			stop()
+		}
+	}
+	if c.options.Parallel > 1 {
+		c.tryTogether(ctx, c.options.Parallel, try)
+		return
+	}
+	for test := range c.Tests(ctx) {
+		try(test)
+	}
 }
 
 // Progress is how far the tests of the contract have come. It may be called while they run.

@@ -111,6 +111,10 @@ type Test struct {
 	Refuses string
 	// Number is the same for the same test in every run.
 	Number uint64
+	// Phase is which part of a run the test is of: each begins when the one before has ended.
+	Phase int
+	// Area is where others must not change anything while the test runs. Empty: it does not look at others.
+	Area string
 }
 
 // order says when a test of one request runs: what has not been seen yet comes first, so that a run that is
@@ -197,14 +201,38 @@ func (p *Planner) all() iter.Seq[Test] {
 		p.singles(odd),
 	}
 	return func(yield func(Test) bool) {
-		for _, group := range groups {
+		for phase, group := range groups {
 			for test := range group {
+				test.Phase = phase
+				if phase == sequencePhase {
+					test.Area = p.areaOf(test)
+				}
 				if !yield(test) {
 					return
 				}
 			}
 		}
 	}
+}
+
+// sequencePhase is that of tests which look at more than the response to one request.
+const sequencePhase = 2
+
+// areaOf is the part of the service that a test is about: where the paths of its first operation begin.
+func (p *Planner) areaOf(test Test) string {
+	for _, operation := range p.Document.Operations {
+		if isOf(operation, test.Name) {
+			area, _, _ := strings.Cut(strings.TrimPrefix(operation.Template, "/"), "/")
+			return area
+		}
+	}
+	return "the service"
+}
+
+// isOf reports whether a promise, or the name of a test, begins with an operation.
+func isOf(operation *document.Operation, promise string) bool {
+	rest, begins := strings.CutPrefix(strings.TrimPrefix(promise, "sequence, "), operation.ID)
+	return begins && strings.IndexAny(rest, ",: ") == 0
 }
 
 // families are the tests that are not of one request, but for those of random bodies.
@@ -306,11 +334,8 @@ func (p *Planner) isWanted(test Test) bool {
 		return true
 	}
 	return slices.ContainsFunc(slices.Concat(test.Promises(), []string{test.Name}), func(promise string) bool {
-		promise = strings.TrimPrefix(promise, "sequence, ")
 		return slices.ContainsFunc(p.Document.Operations, func(operation *document.Operation) bool {
-			rest, isOf := strings.CutPrefix(promise, operation.ID)
-			isOf = isOf && strings.IndexAny(rest, ",: ") == 0
-			return isOf && p.whyNotTested(operation) == ""
+			return isOf(operation, promise) && p.whyNotTested(operation) == ""
 		})
 	})
 }

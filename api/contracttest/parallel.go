@@ -1,0 +1,92 @@
+package contracttest
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Tests that run at the same time must not see each other's work, or a right service would be accused: a list that
+// is read page by page changes while another test creates something in it. Tests of one request do not look at
+// others. Sequences do, so those of one area of the service run one after the other, beside those of other areas. And
+// each phase of a run ends before the next one begins: what may end the service still comes last.
+
+// tryTogether tries tests, at most so many at a time.
+func (c *Contract) tryTogether(ctx context.Context, most int, try func(Case)) {
+	slots := make(chan struct{}, most)
+	var running sync.WaitGroup
+	inTurn := map[string][]Case{} // by area
+	endPhase := func() {
+		for _, tests := range inTurn {
+			running.Go(func() {
+				for _, test := range tests {
+					slots <- struct{}{}
+					try(test)
+					<-slots
+				}
+			})
+		}
+		running.Wait()
+		clear(inTurn)
+	}
+	phase := 0
+	for test := range c.Tests(ctx) {
+		if test.test.Phase != phase {
+			endPhase()
+			phase = test.test.Phase
+		}
+		if area := test.test.Area; area != "" {
+			inTurn[area] = append(inTurn[area], test)
+			continue
+		}
+		slots <- struct{}{}
+		running.Go(func() {
+			try(test)
+			<-slots
+		})
+	}
+	endPhase()
+}
+
+// pairs is a handler whose requests begin two by two. The race detector takes what one request does after another one
+// has been written for ordered, and most handlers end within microseconds: without it they would hardly ever meet.
+type pairs struct {
+	next http.Handler
+
+	mu      sync.Mutex
+	waiting chan struct{} // closed by the second one; nil: nobody waits
+}
+
+// longestWait is how long a request waits for another one.
+const longestWait = time.Millisecond
+
+// ServeHTTP waits for another request. Nothing orders what the two do then.
+func (p *pairs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	if p.waiting != nil {
+		close(p.waiting)
+		p.waiting = nil
+		p.mu.Unlock()
+		p.next.ServeHTTP(w, r)
+		return
+	}
+	met := make(chan struct{})
+	p.waiting = met
+	p.mu.Unlock()
+	select {
+	case <-met:
+	case <-time.After(longestWait):
+		p.leave(met)
+	}
+	p.next.ServeHTTP(w, r)
+}
+
+// leave ends the wait of a request.
+func (p *pairs) leave(met chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.waiting == met {
+		p.waiting = nil
+	}
+}

@@ -1,0 +1,108 @@
+package contracttest
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
+)
+
+// meeting is a service whose requests wait for each other.
+type meeting struct {
+	next http.Handler
+
+	mu      sync.Mutex
+	present map[string]int // by path
+	most    int
+	met     chan struct{} // closed when two requests are present
+}
+
+func (m *meeting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	m.mu.Lock()
+	m.present[r.URL.Path]++
+	here := 0
+	for _, n := range m.present {
+		here += n
+	}
+	m.most = max(m.most, here)
+	if here == 2 && m.most == 2 {
+		select {
+		case <-m.met:
+		default:
+			close(m.met)
+		}
+	}
+	m.mu.Unlock()
+	defer func() {
+		m.mu.Lock()
+		m.present[r.URL.Path]--
+		m.mu.Unlock()
+	}()
+	select {
+	case <-m.met:
+	case <-time.After(patience):
+	}
+	m.next.ServeHTTP(w, r)
+}
+
+// patience is how long a request waits for another one. It ends early where requests meet.
+const patience = 20 * time.Millisecond
+
+// Tests run one after the other, or several at a time if the options want it.
+func TestParallel(t *testing.T) {
+	t.Parallel()
+	for parallel, want := range map[int]bool{0: false, 4: true} {
+		m := &meeting{next: thingsHandler(asNumber), present: map[string]int{}, met: make(chan struct{})}
+		Test(&told{}, []byte(smallDocument), m, Options{Parallel: parallel})
+		if meets := m.most > 1; meets != want || m.most > max(parallel, 1) {
+			t.Errorf("with Parallel %d, %d requests were there at once", parallel, m.most)
+		}
+	}
+}
+
+// Right services are accused of nothing by tests that run at the same time, and wrong ones of the same as before.
+func TestParallelAccusations(t *testing.T) {
+	must.HaveTime(t)
+	t.Parallel()
+	causes := func(parallel int, flaw string, habits ...string) (titles []string) {
+		c := workshopContract(t, Options{Parallel: parallel})
+		report, err := c.Run(t.Context(), Target{URL: "http://service.invalid", Transport: inProcess{newWorkshop(c, flaw, habits...)}})
+		must.NoError(t, err)
+		for _, cause := range report.Causes {
+			titles = append(titles, cause.Cause)
+		}
+		slices.Sort(titles)
+		return titles
+	}
+	for _, habit := range habits {
+		if wrong := causes(8, "", habit...); len(wrong) > 0 {
+			t.Errorf("%q is accused of %q", habit, wrong)
+		}
+	}
+	for _, flaw := range []string{"the kind is ignored", "PUT merges"} {
+		together, alone := causes(8, flaw), causes(0, flaw)
+		if !slices.Equal(together, alone) {
+			t.Errorf("%q is %q, and one after the other %q", flaw, together, alone)
+		}
+	}
+}
+
+// Only ends a run also where several tests are under way.
+func TestParallelOnly(t *testing.T) {
+	t.Parallel()
+	whole := workshopContract(t, Options{})
+	target := Target{URL: "http://service.invalid", Transport: inProcess{newWorkshop(whole, "PUT merges")}}
+	all, err := whole.Run(t.Context(), target)
+	must.NoError(t, err)
+	c := workshopContract(t, Options{Parallel: 4, Only: all.Causes[0].ID})
+	report, err := c.Run(t.Context(), target)
+	must.NoError(t, err)
+	isEnd := func(p Promise) bool { return strings.Contains(p.Why, onlyFound) }
+	if len(report.Causes) != 1 || !slices.ContainsFunc(report.Promises, isEnd) {
+		t.Errorf("the report is %+v with %v", report.Count, report.Causes)
+	}
+}
