@@ -7,8 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/getkin/kin-openapi/openapi3"
+
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/run"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
 // CheckBase returns an error if nothing at the URL of a target responds as the document says. It sends the plainest
@@ -21,9 +24,9 @@ func (c *Contract) CheckBase(ctx context.Context, target Target) error {
 		if !canBeSent {
 			continue
 		}
-		c.runner.Run(ctx, test, run.Target(target))
+		outcome := c.runner.Run(ctx, test, run.Target(target))
 		statuses := c.ledger.Statuses(operation.ID)
-		isServed := func(status int) bool { return c.isServed(operation, status) }
+		isServed := func(status int) bool { return c.isServed(operation, status, outcome) }
 		if ctx.Err() != nil || slices.ContainsFunc(statuses, isServed) {
 			return nil
 		}
@@ -37,18 +40,24 @@ func (c *Contract) CheckBase(ctx context.Context, target Target) error {
 
 // isServed reports whether a status shows that an operation is at the URL. A gateway that asks for credentials, and
 // a service that fails, are there.
-func (c *Contract) isServed(operation *document.Operation, status int) bool {
+func (c *Contract) isServed(operation *document.Operation, status int, outcome Outcome) bool {
 	isDocumented := operation.Response(status) != nil
 	switch {
 	case status == http.StatusNotFound:
-		// What a path names need not exist, but other paths must.
-		return isDocumented && !slices.ContainsFunc(c.document.Operations, isWhole)
+		// What a path names need not exist, but other paths must. And the service says so as the document has it.
+		isOther := slices.ContainsFunc(outcome.Failures, isOfForm)
+		return isDocumented && !isOther && !slices.ContainsFunc(c.document.Operations, isWhole)
 	case status == http.StatusMethodNotAllowed:
 		return false
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return true
 	}
 	return isDocumented || status >= http.StatusInternalServerError
+}
+
+// isOfForm reports whether a failure is about what a response looks like.
+func isOfForm(failure Failure) bool {
+	return failure.Rank == scenario.Response || failure.Rank == scenario.Undocumented
 }
 
 // isWhole reports whether the path of an operation has no parameter.
@@ -58,10 +67,19 @@ func isWhole(operation *document.Operation) bool { return len(operation.PathName
 func (c *Contract) servers() string {
 	var urls []string
 	for _, server := range c.document.Spec.Servers {
-		urls = append(urls, server.URL)
+		urls = append(urls, withDefaults(server))
 	}
 	if len(urls) == 0 {
 		return ""
 	}
 	return " The document has the servers " + strings.Join(urls, ", ")
+}
+
+// withDefaults is the URL of a server with its variables filled in.
+func withDefaults(server *openapi3.Server) string {
+	url := server.URL
+	for name, variable := range server.Variables {
+		url = strings.ReplaceAll(url, "{"+name+"}", variable.Default)
+	}
+	return url
 }

@@ -28,6 +28,7 @@ func TestCheckBase(t *testing.T) {
 		"what the path names is not found":    {smallDocument, 404, false},
 		"no method":                           {smallDocument, 405, true},
 		"another status of what a path names": {smallDocument, 302, true},
+		"not found in another form":           {strings.Replace(smallDocument, `"404": {description: None.}`, `"404": {description: None., content: {application/json: {}}}`, 1), 404, true},
 		"not found, and not documented":       {strings.Replace(smallDocument, `"404"`, `"410"`, 1), 404, true},
 	} {
 		contract, err := New([]byte(c.document), Options{})
@@ -36,5 +37,18 @@ func TestCheckBase(t *testing.T) {
 		if err := contract.CheckBase(t.Context(), target); (err != nil) != c.isWrong {
 			t.Errorf("%s: the error is %v, want one: %t", name, err, c.isWrong)
 		}
+	}
+}
+
+// The hint has the servers as a client uses them.
+func TestCheckBaseNamesServers(t *testing.T) {
+	t.Parallel()
+	servers := "servers: [{url: '{root}/v1', variables: {root: {default: 'https://things.example'}}}]\npaths:"
+	contract, err := New([]byte(strings.Replace(smallDocument, "paths:", servers, 1)), Options{})
+	must.NoError(t, err)
+	err = contract.CheckBase(t.Context(), Target{URL: "http://localhost", Transport: faulty{405, http.Header{}, ""}})
+	const want = "The document has the servers https://things.example/v1"
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("the error is %v, want %q", err, want)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/plan"
 	"github.com/plantstore/plantstore/api/contracttest/internal/run"
@@ -115,6 +116,9 @@ const (
 	noTimeLeft = "no time was left to try it: give more as --max-time, in Go MaxTime of the options"
 )
 
+// reportTime is how long the promises that were not reached are listed one by one. Then there is a line for each operation.
+const reportTime = 3 * time.Second
+
 // Run runs every generated test on a target and reports what all tests of the contract have
 // shown. It creates, changes and deletes what the document allows, and at its end removes what it has created,
 // unless ctx was canceled. Its error is that of ctx. When ctx or the time of the options ends, the report has what
@@ -136,6 +140,8 @@ func (c *Contract) Run(ctx context.Context, target Target) (Report, error) {
 		c.ledger.End(wasStopped)
 	case inTime.Err() != nil:
 		c.ledger.End(noTimeLeft)
+		// A report names every promise, and for that the tests that were not reached must be made.
+		defer time.AfterFunc(reportTime, c.plan.Stop).Stop()
 	}
 	return c.Report(), context.Cause(ctx)
 }

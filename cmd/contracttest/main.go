@@ -84,7 +84,7 @@ func command() *cli.Command {
 				Name:  "login",
 				Usage: "POST --login-body to `URL`, or a path below that of the service, and use the access_token or the cookies of the response",
 			},
-			&cli.StringFlag{Name: "login-body", Usage: "log in with `'a=b&c=d'`, or with an object of JSON"},
+			&cli.StringFlag{Name: "login-body", Usage: "log in with `'a=b&c=d'`, with an object of JSON, or with what is in @FILE"},
 			&cli.StringFlag{
 				Name:  "baseline",
 				Usage: "let the causes and untried promises in `FILE` not fail: an id and a comment in each line",

@@ -54,12 +54,27 @@ func logIn(ctx context.Context, cmd *cli.Command, url string, options *contractt
 	if path == "" {
 		return nil
 	}
-	given, err := contracttest.LogIn(ctx, addressOf(path, url), cmd.String("login-body"))
+	body, err := loginBody(cmd.String("login-body"))
+	if err != nil {
+		return err
+	}
+	given, err := contracttest.LogIn(ctx, addressOf(path, url), body)
 	if err != nil {
 		return err
 	}
 	options.Header = merged(options.Header, given)
 	return nil
+}
+
+// loginBody is the body of a login, or what a file has whose name follows an @, as curl has it: all users of a machine can
+// read the arguments of a command.
+func loginBody(given string) (string, error) {
+	name, isFile := strings.CutPrefix(given, "@")
+	if !isFile {
+		return given, nil
+	}
+	text, err := os.ReadFile(name)
+	return strings.TrimSuffix(string(text), "\n"), err
 }
 
 // addressOf is a URL, or that of a path below another one.
