@@ -54,9 +54,8 @@ func newHandler(has func(string) bool) http.Handler {
 // --- lists
 
 var (
-	validName   = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
-	validTag    = regexp.MustCompile(`^[a-z]{1,20}$`)
-	validNumber = regexp.MustCompile(`^[1-9][0-9]?$`)
+	validName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
+	validTag  = regexp.MustCompile(`^[a-z]{1,20}$`)
 )
 
 // selection is what the parameters of a list ask for.
@@ -66,37 +65,36 @@ type selection struct {
 	isDescending bool
 }
 
+// listParameters are the parameters of a list: what their values look like, and what they select.
+var listParameters = map[string]struct {
+	pattern *regexp.Regexp
+	set     func(chosen *selection, value string)
+}{
+	"limit": {regexp.MustCompile(`^([1-9]|[1-4][0-9]|50)$`), func(chosen *selection, value string) {
+		chosen.limit, _ = strconv.Atoi(value) // the pattern has digits alone
+	}},
+	"after": {validName, func(chosen *selection, value string) { chosen.after = value }},
+	"order": {regexp.MustCompile(`^(asc|desc)$`), func(chosen *selection, value string) {
+		chosen.isDescending = value == "desc"
+	}},
+	"tag": {validTag, func(chosen *selection, value string) { chosen.tag = value }},
+}
+
 // readSelection reads the parameters of a list; its text says what is wrong with them.
-func readSelection(rawQuery string) (selection, string) {
-	chosen := selection{limit: 20}
+func readSelection(rawQuery string) (chosen selection, problem string) {
+	chosen.limit = 20
 	query, err := url.ParseQuery(rawQuery)
 	if err != nil {
 		return chosen, "the query is malformed"
 	}
-	for name := range query {
-		value := query.Get(name)
-		switch name {
-		case "limit":
-			chosen.limit, _ = strconv.Atoi(value)
-			if !validNumber.MatchString(value) || chosen.limit > 50 {
-				return chosen, "limit must be an integer from 1 to 50"
-			}
-		case "after":
-			chosen.after = value
-			if !validName.MatchString(value) {
-				return chosen, "after must be a name"
-			}
-		case "order":
-			chosen.isDescending = value == "desc"
-			if value != "asc" && value != "desc" {
-				return chosen, "order must be asc or desc"
-			}
-		case "tag":
-			chosen.tag = value
-			if !validTag.MatchString(value) {
-				return chosen, "tag must be one to twenty small letters"
-			}
+	for name, parameter := range listParameters {
+		if !query.Has(name) {
+			continue
 		}
+		if !parameter.pattern.MatchString(query.Get(name)) {
+			return chosen, name + " does not match " + parameter.pattern.String()
+		}
+		parameter.set(&chosen, query.Get(name))
 	}
 	return chosen, ""
 }
@@ -124,18 +122,14 @@ func (w *wiki) listPages(out http.ResponseWriter, r *http.Request) {
 	if chosen.isDescending {
 		slices.Reverse(names)
 	}
-	listed, isLast := []page{}, true
+	matching := []page{}
 	for _, name := range names {
-		if !chosen.has(w.pages[name]) {
-			continue
+		if chosen.has(w.pages[name]) {
+			matching = append(matching, w.shown(w.pages[name]))
 		}
-		if len(listed) == chosen.limit {
-			isLast = false
-			break
-		}
-		listed = append(listed, w.shown(w.pages[name]))
 	}
-	isFollowed := !isLast || w.has("endless-next")
+	listed := matching[:min(chosen.limit, len(matching))]
+	isFollowed := len(listed) < len(matching) || w.has("endless-next")
 	if isFollowed && len(listed) > 0 {
 		out.Header().Set("Link", w.next(r, listed[len(listed)-1].Name))
 	}
@@ -211,7 +205,10 @@ func (w *wiki) putPage(out http.ResponseWriter, r *http.Request) {
 	defer w.mu.Unlock()
 	before, exists := w.pages[name]
 	isRefused := w.conditionOf(r, before.etag) != met
-	if isRefused && !w.has("refused-but-written") {
+	if isRefused && w.has("refused-but-written") {
+		w.store(before, given)
+	}
+	if isRefused {
 		writeProblem(out, http.StatusPreconditionFailed, "the page has another ETag")
 		return
 	}
@@ -220,23 +217,26 @@ func (w *wiki) putPage(out http.ResponseWriter, r *http.Request) {
 		time.Sleep(5 * time.Millisecond)
 		w.mu.Lock()
 	}
-	given.etag = before.etag
-	isChanged := before.Title != given.Title || before.Text != given.Text || !slices.Equal(before.Tags, given.Tags)
-	if !exists || isChanged && !w.has("etag-stays") {
-		w.versions++
-		given.etag = fmt.Sprintf(`"v%d"`, w.versions)
-	}
-	w.pages[name] = given
-	if isRefused {
-		writeProblem(out, http.StatusPreconditionFailed, "the page has another ETag")
-		return
-	}
+	given = w.store(before, given)
 	out.Header().Set("ETag", given.etag)
 	status = http.StatusCreated
 	if exists {
 		status = http.StatusOK
 	}
 	write(out, status, w.shown(given))
+}
+
+// store stores a page, with a new ETag if it differs from what was there before.
+func (w *wiki) store(before, given page) page {
+	given.etag = before.etag
+	isNew := before.etag == ""
+	isChanged := before.Title != given.Title || before.Text != given.Text || !slices.Equal(before.Tags, given.Tags)
+	if isNew || isChanged && !w.has("etag-stays") {
+		w.versions++
+		given.etag = fmt.Sprintf(`"v%d"`, w.versions)
+	}
+	w.pages[given.Name] = given
+	return given
 }
 
 func (w *wiki) deletePage(out http.ResponseWriter, r *http.Request) {

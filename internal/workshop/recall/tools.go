@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// tool tests a service from its document.
+type tool struct {
+	name    string
+	version func() string
+	// run returns the failures that it reports. Each has the same text in each run, so it has neither values nor counts.
+	run func(ctx context.Context, on target) (failures []string, err error)
+}
+
+// target is what a tool gets.
+type target struct {
+	document, url, header string
+	seed                  int
+	limit                 time.Duration
+	report                string // a file, for people
+	folder                string // of the programs
+}
+
+var tools = []tool{
+	{name: "contracttest", version: contracttestVersion, run: runContracttest},
+	{name: "Schemathesis", version: schemathesisVersion, run: runSchemathesis},
+}
+
+// output runs a program, writes what it prints to the report, and returns it. A status that is not 0 is a failure that the
+// tool has reported, or one of its own, which its caller sees by the missing result.
+func (on target) output(ctx context.Context, program string, arguments ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*on.limit+time.Minute)
+	defer cancel()
+	text, err := exec.CommandContext(ctx, program, arguments...).CombinedOutput()
+	var hasEnded *exec.ExitError
+	if err != nil && (!errors.As(err, &hasEnded) || ctx.Err() != nil) {
+		return "", err
+	}
+	return string(text), os.WriteFile(on.report, text, 0o644)
+}
+
+func (on target) headerFlags() []string {
+	if on.header == "" {
+		return nil
+	}
+	return []string{"-H", on.header}
+}
+
+// --- the command of this repository
+
+func contracttestVersion() string {
+	commit, err := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
+	if err != nil {
+		return "of an unknown commit"
+	}
+	return strings.TrimSpace(string(commit))
+}
+
+var (
+	causeLine = regexp.MustCompile(`(?m)^\[([0-9a-f]+)\] (.*)$`)
+	causeEnd  = regexp.MustCompile(`, (once|[0-9]+ times)$`)
+)
+
+func runContracttest(ctx context.Context, on target) ([]string, error) {
+	arguments := append([]string{on.document, on.url, "--seed", strconv.Itoa(on.seed), "--max-time", on.limit.String()}, on.headerFlags()...)
+	text, err := on.output(ctx, filepath.Join(on.folder, "contracttest"), arguments...)
+	if err != nil {
+		return nil, err
+	}
+	if !strings.Contains(text, "\nthe document ") {
+		return nil, errors.New(text)
+	}
+	var failures []string
+	for _, cause := range causeLine.FindAllStringSubmatch(text, -1) {
+		failures = append(failures, causeEnd.ReplaceAllString(cause[2], ""))
+	}
+	return failures, nil
+}
+
+// --- Schemathesis
+
+const schemathesis = "foreign/.venv/bin/schemathesis" // of make foreign, with its version
+
+func schemathesisVersion() string {
+	text, err := exec.Command(schemathesis, "--version").Output()
+	if err != nil {
+		return "of an unknown version"
+	}
+	words := strings.Fields(string(text))
+	return words[len(words)-1]
+}
+
+// runSchemathesis runs all phases that Schemathesis has by default, the stateful one too. With a maximal time it
+// generates examples until that is over.
+func runSchemathesis(ctx context.Context, on target) ([]string, error) {
+	file := on.report + ".json"
+	arguments := append([]string{
+		"--no-color", "run", on.document, "--url", on.url, "--seed", strconv.Itoa(on.seed),
+		"--max-time", strconv.Itoa(int(on.limit.Seconds())), "--continue-on-failure", "--report-json-path", file,
+		"--generation-database", "none",
+	}, on.headerFlags()...)
+	text, err := on.output(ctx, schemathesis, arguments...)
+	if err != nil {
+		return nil, err
+	}
+	report, err := os.ReadFile(file)
+	if err != nil {
+		return nil, errors.New(text)
+	}
+	var found struct {
+		Failures []struct {
+			Title      string
+			Operations []string
+		}
+		Errors []struct {
+			Title      string
+			Operations []string
+		}
+	}
+	if err := json.Unmarshal(report, &found); err != nil {
+		return nil, err
+	}
+	var failures []string
+	for _, one := range slices.Concat(found.Failures, found.Errors) {
+		for _, operation := range one.Operations {
+			failures = append(failures, one.Title+": "+operation)
+		}
+	}
+	return failures, nil
+}
