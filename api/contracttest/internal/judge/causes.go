@@ -1,8 +1,10 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -93,19 +95,29 @@ func statusCause(name string, fault scenario.Fault, status int) (cause string, r
 
 // bodyCause is the cause of a wrong body. Bodies of failures are mostly made in one place of a service.
 func (j *Judge) bodyCause(fault scenario.Fault, x scenario.Interaction) string {
-	place := schema.Place{Pointer: pointerOf(fault)}
-	if described := j.describedAs(x); described != nil {
-		place = placeOf(fault, described)
+	if place := j.placeInResponse(fault, x); place.Component != "" {
+		return strings.TrimSpace(fmt.Sprintf("%s in responses: %s", place.Component, place.Pointer)) + " " + saysOf(fault.Keyword)
 	}
-	what := strings.TrimSpace(place.Pointer + " " + saysOf(fault.Keyword))
-	switch {
-	case place.Component != "":
-		return fmt.Sprintf("%s in responses: %s", place.Component, what)
-	case x.Status >= http.StatusBadRequest:
-		return fmt.Sprintf("a response with %d: body %s", x.Status, what)
+	what := indexOrKey.ReplaceAllString(fault.Where, "/*$2") + " " + saysOf(fault.Keyword)
+	if x.Status >= http.StatusBadRequest {
+		return fmt.Sprintf("a response with %d: %s", x.Status, what)
 	}
-	return fmt.Sprintf("%s, %d: body %s", j.Name(x), x.Status, what)
+	return fmt.Sprintf("%s, %d: %s", j.Name(x), x.Status, what)
 }
+
+// placeInResponse finds the component that says what a fault of a body breaks. Faults that the options find, or clients
+// of earlier documents, have none.
+func (j *Judge) placeInResponse(fault scenario.Fault, x scenario.Interaction) schema.Place {
+	described := j.describedAs(x)
+	isOfBody := fault.Where == "body" || strings.HasPrefix(fault.Where, "body /")
+	if described == nil || !isOfBody {
+		return schema.Place{}
+	}
+	return placeOf(fault, described)
+}
+
+// indexOrKey finds what differs from response to response in the place of a fault.
+var indexOrKey = regexp.MustCompile(`/([0-9]+|` + schema.UnknownMember + `)(/|$)`)
 
 // describedAs is the schema that the document has for the body of a response, or nil.
 func (j *Judge) describedAs(x scenario.Interaction) *openapi3.SchemaRef {
@@ -142,19 +154,14 @@ func placeOf(fault scenario.Fault, described *openapi3.SchemaRef) schema.Place {
 	return place
 }
 
-// saysOf says that a keyword is broken.
-func saysOf(keyword string) string {
-	switch keyword {
-	case "content":
-		return "is not what its media type says"
-	case "required":
-		return "is missing"
-	case "nullable":
-		return "is null"
-	case "type":
-		return "has another type"
-	case "format":
-		return "does not have its format"
-	}
-	return "breaks " + keyword
+// phrases say what is wrong where a keyword is broken, for those that are not as plain as minLength.
+var phrases = map[string]string{
+	"content":  "is not what its media type says",
+	"required": "is missing",
+	"nullable": "is null",
+	"type":     "has another type",
+	"format":   "does not have its format",
 }
+
+// saysOf says that a keyword is broken.
+func saysOf(keyword string) string { return cmp.Or(phrases[keyword], "breaks "+keyword) }
