@@ -118,6 +118,8 @@ type Thing struct {
 	Creator string // the operation that creates it
 	// ID is its identity. Nil: one that no other test uses, or the one that the service assigns.
 	ID any
+	// Parent is what it is below, as the ticket of a comment. Nil: there is none, or one is created.
+	Parent *Thing
 	// Sent is the body of the create. Nil: it is drawn.
 	Sent map[string]any
 	// Seen is the last response to a read by Call with Remember.

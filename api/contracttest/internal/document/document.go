@@ -122,6 +122,13 @@ func (d *Document) Find(method, path string) *Operation {
 	})
 }
 
+// At returns the operation with a method at a path of a shape, or nil.
+func (d *Document) At(method, shape string) *Operation {
+	return first(d.Operations, func(o *Operation) bool {
+		return o.Method == method && Shape(o.Template) == shape
+	})
+}
+
 // Serving returns the operation that describes the response to a request, or nil. HEAD is described by
 // GET, where it is not described itself.
 func (d *Document) Serving(method, path string) *Operation {

@@ -91,12 +91,24 @@ func (o *Operation) PathValues(path string) []string {
 	return match[1:]
 }
 
-// Above returns the path above the only parameter of a path: /things of /things/{id}.
+// Above returns the path above the parameter at the end of a path: /things of /things/{id}.
 func (o *Operation) Above() (path string, found bool) {
-	if len(o.PathNames) != 1 {
+	if len(o.PathNames) == 0 {
 		return "", false
 	}
-	return strings.CutSuffix(o.Template, "/{"+o.PathNames[0]+"}")
+	return strings.CutSuffix(strings.TrimSuffix(o.Template, "/"), "/{"+o.PathNames[len(o.PathNames)-1]+"}")
+}
+
+// Shape is a path template without the names of its parameters, and without a slash at its end. Paths of one shape
+// are the same to a reader, and authors name a parameter in one as they like: /things/{id} and /things/{thingId}/parts.
+func Shape(template string) string {
+	return strings.TrimSuffix(parameterInPath.ReplaceAllString(template, "{}"), "/")
+}
+
+// Prefix is the shape of a path up to one of its parameters.
+func (o *Operation) Prefix(parameter int) string {
+	end := parameterInPath.FindAllStringIndex(o.Template, -1)[parameter][1]
+	return Shape(o.Template[:end])
 }
 
 // Parameter returns a parameter, or nil.

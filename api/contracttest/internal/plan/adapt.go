@@ -46,7 +46,7 @@ func (d *Draft) namesOf(c *single, parameter *openapi3.Parameter) []string {
 		return nil
 	case parameter.In != "path":
 		return known.Elsewhere(parameter.Name)
-	case c.use.isNamed(parameter.Name):
+	case c.use.isNamedBy(c.operation, parameter.Name):
 		return nil
 	}
 	return known.InPath(c.operation.Template, parameter.Name)

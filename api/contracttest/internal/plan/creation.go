@@ -42,6 +42,9 @@ func (d *Draft) create(step scenario.Step) []scenario.Step {
 	if x == nil {
 		return failing("%s creates no resource that a test can use", thing.Creator)
 	}
+	if x.parent != nil && thing.Parent == nil {
+		return append(d.parentOf(x, thing), step)
+	}
 	if thing.ID == nil {
 		thing.ID = d.values.Identity(x.identity)
 	}
@@ -68,6 +71,27 @@ func (d *Draft) create(step scenario.Step) []scenario.Step {
 	return []scenario.Step{created}
 }
 
+// parentOf are steps that create what a thing is below, which all things of a test share: else a service that mixes up
+// those of one parent would pass.
+func (d *Draft) parentOf(x *resource, thing *scenario.Thing) []scenario.Step {
+	if parent := d.parents[x]; parent != nil {
+		thing.Parent = parent
+		return nil
+	}
+	parent := x.parent.thing(nil)
+	d.parents[x] = parent
+	thing.Parent = parent
+	return []scenario.Step{{Create: parent}}
+}
+
+// above are steps that create what a thing is below, if it is below something.
+func (d *Draft) above(x *resource, thing *scenario.Thing) []scenario.Step {
+	if x.parent == nil {
+		return nil
+	}
+	return d.parentOf(x, thing)
+}
+
 // withoutOptional is the body of a create without what is optional. The identity stays, also where it is
 // optional: the steps that follow use it.
 func (d *Draft) withoutOptional(x *resource, body map[string]any) map[string]any {
@@ -85,7 +109,7 @@ func (d *Draft) withoutOptional(x *resource, body map[string]any) map[string]any
 func (d *Draft) creation(x *resource, thing *scenario.Thing, body map[string]any) scenario.Step {
 	step := scenario.Step{
 		Call: func() scenario.Call {
-			return scenario.Call{Operation: x.create.ID, Of: thing, Body: body}
+			return scenario.Call{Operation: x.create.ID, Of: x.target(thing), Body: body}
 		},
 		Expect: scenario.Accepted,
 		Check: func(got scenario.Interaction) error {
@@ -105,6 +129,14 @@ func (d *Draft) creation(x *resource, thing *scenario.Thing, body map[string]any
 		step.Doubt = func() []scenario.Step { return d.confirm(x) }
 	}
 	return step
+}
+
+// target is what the path of a create names: what the new thing is below, or with PUT the thing itself.
+func (x *resource) target(thing *scenario.Thing) *scenario.Thing {
+	if x.parent != nil && x.create.Method == http.MethodPost {
+		return thing.Parent
+	}
+	return thing
 }
 
 // identityOf remembers the identity that the service has assigned. Where it was inferred that the response has
@@ -131,11 +163,9 @@ func locatedID(x *resource, thing *scenario.Thing, got scenario.Interaction) err
 		if err != nil {
 			return err
 		}
-		if found := x.uses[http.MethodGet].PathValues(path); found != nil {
-			if id, err := url.PathUnescape(found[0]); err == nil {
-				thing.ID = id
-				return nil
-			}
+		if id := lastInPath(x.uses[http.MethodGet], path); id != nil {
+			thing.ID = id
+			return nil
 		}
 	}
 	return scenario.Untried("the response to a create does not say what it has created")
@@ -147,11 +177,12 @@ func (d *Draft) confirm(x *resource) (steps []scenario.Step) {
 	bodies := make([][]byte, 2)
 	for i := range bodies {
 		thing := x.thing(d.values.Identity(x.identity))
+		thing.Parent = d.parents[x]
 		steps = append(steps, scenario.Step{
 			Call: func() scenario.Call {
 				return scenario.Call{
 					Operation: x.create.ID,
-					Of:        thing,
+					Of:        x.target(thing),
 					Body:      orNil(d.varied(x, thing)),
 				}
 			},
@@ -188,7 +219,7 @@ func (p *Planner) Created(got scenario.Interaction) (thing *scenario.Thing, path
 		return nil, ""
 	}
 	thing = x.thing(x.identityIn(operation, got))
-	path = p.uses[remove].fill(remove, remove.Template, thing.ID)
+	path = p.uses[remove].fill(remove, remove.Template, thing)
 	// Of what is below another resource the path lacks that.
 	isPart := strings.Contains(path, "{")
 	if thing.ID == nil || isPart {

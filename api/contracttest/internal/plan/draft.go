@@ -23,11 +23,17 @@ import (
 type Draft struct {
 	*Planner
 	values *values.Generator
+	// What the things of a resource are below.
+	parents map[*resource]*scenario.Thing
 }
 
 // Draft returns what makes the steps of one run of a test.
 func (p *Planner) Draft(test string) *Draft {
-	return &Draft{Planner: p, values: p.values.ForTest(numberOf(test))}
+	return &Draft{
+		Planner: p,
+		values:  p.values.ForTest(numberOf(test)),
+		parents: map[*resource]*scenario.Thing{},
+	}
 }
 
 // Expand returns the steps that a step consists of: one that creates a thing, walks through a list, or
@@ -111,8 +117,10 @@ func (d *Draft) request(operation *document.Operation, call scenario.Call, heade
 	}
 	body := call.Body
 	if use := d.uses[operation]; use != nil && call.Of != nil {
-		request.Path = use.fill(operation, request.Path, call.Of.ID)
-		body = use.named(body, call.Of.ID)
+		request.Path = use.fill(operation, request.Path, call.Of)
+		if use.isOn(operation) {
+			body = use.named(body, call.Of.ID)
+		}
 	}
 	request.Path = d.filledPath(operation, request.Path)
 	if mediaType, _ := operation.Body(); body != nil && mediaType != "" {

@@ -76,7 +76,8 @@ func (f *filter) create(i int) []scenario.Step {
 	}
 	f.values = append(f.values, value)
 	thing := f.list.resource.thing(nil)
-	thing.Sent = jsonvalue.Object(f.Draft.values.Varied(f.list.resource.create.BodySchema()))
+	create := f.list.resource.create
+	thing.Sent = f.adaptedObject(create, jsonvalue.Object(f.Draft.values.Varied(create.BodySchema())))
 	thing.Sent[f.member] = f.sent(i, value)
 	f.things = append(f.things, thing)
 	steps := []scenario.Step{{Create: thing}}

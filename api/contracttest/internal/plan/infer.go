@@ -40,8 +40,8 @@ func (p *Planner) inferResources() {
 	}
 }
 
-// inferResource adds the resource that an operation reads, if another one creates it at the path above. A create
-// with more than one parameter in its path is of a part of another resource.
+// inferResource adds the resource that an operation reads, if another one creates it at the path above. If it is below
+// another resource, a test must be able to create that, too.
 func (p *Planner) inferResource(get *document.Operation, above string) {
 	x := scenario.Resource{
 		Read:    p.inferredOn(get, http.MethodGet),
@@ -50,7 +50,9 @@ func (p *Planner) inferResource(get *document.Operation, above string) {
 		Delete:  p.inferredOn(get, http.MethodDelete),
 	}
 	create := p.inferredCreate(above, x.Replace)
-	if !p.infers(create) || len(create.PathNames) > 1 {
+	parent := p.parentOf(get)
+	isOrphan := len(get.PathNames) > 1 && parent == nil
+	if !p.infers(create) || isOrphan {
 		return
 	}
 	found := p.identify(create, get)
@@ -61,11 +63,48 @@ func (p *Planner) inferResource(get *document.Operation, above string) {
 	x.ID = found.member
 	x.Assigned = found.assigned
 	p.addResource(x, true)
+	if added := p.resourceCreatedBy(create.ID); added != nil && added.inferred {
+		added.parent = parent
+	}
 	takes := slices.DeleteFunc([]string{x.Read, x.Replace, x.Change, x.Delete}, func(name string) bool {
 		return name == "" || name == x.Create
 	})
 	p.Inferred = append(p.Inferred, fmt.Sprintf("%s creates what {%s} names in %s: it is in %s",
-		x.Create, get.PathNames[0], strings.Join(takes, ", "), found.where))
+		x.Create, get.PathNames[len(get.PathNames)-1], strings.Join(takes, ", "), found.where))
+}
+
+// parentOf is the resource that a thing is below which an operation reads, or nil.
+func (p *Planner) parentOf(get *document.Operation) *resource {
+	if len(get.PathNames) < 2 {
+		return nil
+	}
+	return p.resourceAt(get.Prefix(len(get.PathNames) - 2))
+}
+
+// resourceAt is the resource whose operations are at paths of a shape, or nil.
+func (p *Planner) resourceAt(shape string) *resource {
+	return first(p.resources, func(x *resource) bool {
+		for _, operation := range x.uses {
+			if document.Shape(operation.Template) == shape {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// inferBelow lets operations below a resource work on one that a test creates: /tickets/{id}/comments, or
+// /tickets/{id}/close.
+func (p *Planner) inferBelow() {
+	for _, operation := range p.Document.Operations {
+		isKnown := p.uses[operation] != nil || p.isLeftOut(operation) || !p.infers(operation)
+		for i := len(operation.PathNames) - 1; i >= 0 && !isKnown; i-- {
+			if x := p.resourceAt(operation.Prefix(i)); x != nil && !p.isLeftOut(x.create) {
+				p.uses[operation] = &use{x, operation.PathNames[i]}
+				isKnown = true
+			}
+		}
+	}
 }
 
 // inferredOn returns the operation with a method on the resource that another one reads, or nothing.
@@ -82,7 +121,7 @@ func (p *Planner) inferredOn(get *document.Operation, method string) string {
 
 // inferredCreate returns what creates resources below a path, or nil. PUT may, unless it only replaces.
 func (p *Planner) inferredCreate(above, replace string) *document.Operation {
-	if post := p.Document.Find(http.MethodPost, above); post != nil {
+	if post := p.Document.At(http.MethodPost, document.Shape(above)); post != nil {
 		return post
 	}
 	put := p.Document.Operation(replace)
@@ -111,7 +150,7 @@ type identification struct {
 // identify finds the identity that a path needs in what a create takes and gives, or returns nil. A member
 // that the client must send counts more than one of the response: the service then takes it over.
 func (p *Planner) identify(create, get *document.Operation) *identification {
-	parameter := get.Parameter("path", get.PathNames[0])
+	parameter := get.Parameter("path", get.PathNames[len(get.PathNames)-1])
 	if parameter == nil {
 		return nil
 	}

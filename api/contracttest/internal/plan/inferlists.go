@@ -44,8 +44,8 @@ func (p *Planner) inferList(x *resource) {
 	if above, hasAbove := x.create.Above(); hasAbove {
 		path = above
 	}
-	operation := p.Document.Find(http.MethodGet, path)
-	if !p.infers(operation) || !p.canBeList(operation) {
+	operation := p.Document.At(http.MethodGet, document.Shape(path))
+	if !p.infers(operation) || !p.canBeList(operation, x) {
 		return
 	}
 	l := &listing{operation: operation, resource: x, inferred: true}
@@ -69,14 +69,14 @@ func (p *Planner) inferList(x *resource) {
 }
 
 // canBeList reports whether an operation may list a resource, and is not yet known for it. One with parameters in
-// its path lists what is below another resource; a stream has no end.
-func (p *Planner) canBeList(operation *document.Operation) bool {
+// its path lists what is below another resource, which a test must be able to create; a stream has no end.
+func (p *Planner) canBeList(operation *document.Operation, x *resource) bool {
 	isKnown := slices.ContainsFunc(p.lists, func(l *listing) bool {
 		return l.operation == operation
 	})
-	isOfAnother := len(operation.PathNames) > 0 || operation.Streams()
+	isOfAnother := len(operation.PathNames) > 0 && x.parent == nil
 	isUsed := isKnown || p.isLeftOut(operation)
-	return !isUsed && !isOfAnother
+	return !isUsed && !isOfAnother && !operation.Streams()
 }
 
 // inferItems finds the items of a response, and in them the identity, and returns their schema. A response
@@ -124,7 +124,8 @@ func (x *resource) identityName() string {
 	if x.member != "" {
 		return x.member
 	}
-	return x.uses[http.MethodGet].PathNames[0]
+	names := x.uses[http.MethodGet].PathNames
+	return names[len(names)-1]
 }
 
 // inferNext notes that a member of the response, or one in it, leads to the next page. An array or an object of

@@ -13,18 +13,19 @@ import (
 // else of where its resource is (RFC 9110, section 15.3.2).
 func (d *Draft) locationLeads(x *resource) []scenario.Step {
 	thing := x.thing(d.values.Identity(x.identity))
+	parents := d.above(x, thing)
 	location := location{draft: d, resource: x, body: d.varied(x, thing)}
-	return []scenario.Step{{
+	return append(parents, scenario.Step{
 		Call: func() scenario.Call {
 			return scenario.Call{
 				Operation: x.create.ID,
-				Of:        thing,
+				Of:        x.target(thing),
 				Body:      orNil(location.body),
 			}
 		},
 		Check: location.find,
 		Then:  func(scenario.Interaction) []scenario.Step { return location.follow() },
-	}}
+	})
 }
 
 // location is where the response to a create leads.

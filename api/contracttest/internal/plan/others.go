@@ -62,7 +62,7 @@ func (d *Draft) createsNew(x *resource) []scenario.Step {
 			Call: func() scenario.Call {
 				return scenario.Call{
 					Operation: x.create.ID,
-					Of:        thing,
+					Of:        x.target(thing),
 					Body:      orNil(d.varied(x, thing)),
 				}
 			},

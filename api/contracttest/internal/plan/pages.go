@@ -145,9 +145,9 @@ type reader struct {
 }
 
 // pages is a step that reads a list with a query until visit has seen enough, or there is no more.
-func (d *Draft) pages(l *listing, query url.Values, byAfter bool, visit func(page) (enough bool, err error)) scenario.Step {
+func (t *listTest) pages(l *listing, query url.Values, byAfter bool, visit func(page) (enough bool, err error)) scenario.Step {
 	r := &reader{
-		draft:   d,
+		draft:   t.Draft,
 		list:    l,
 		query:   query,
 		byAfter: byAfter,
@@ -159,9 +159,19 @@ func (d *Draft) pages(l *listing, query url.Values, byAfter bool, visit func(pag
 			r.number = first
 		}
 	}
-	r.path = l.operation.Template
-	r.pairs = d.required(l.operation, query, http.Header{})
+	r.path = t.path()
+	r.pairs = t.required(l.operation, query, http.Header{})
 	return r.step()
+}
+
+// path is the path of the list, which may be below something that was created.
+func (t *listTest) path() string {
+	operation := t.list.operation
+	use := t.uses[operation]
+	if use == nil || len(t.things) == 0 {
+		return operation.Template
+	}
+	return use.fill(operation, operation.Template, t.things[0].Parent)
 }
 
 // step is the request of the next page.

@@ -46,7 +46,7 @@ func (m *singleMaker) unknownParameter() {
 func (m *singleMaker) oddParameter(parameter *openapi3.Parameter, before string) {
 	for _, text := range values.OddTexts {
 		c := m.add("odd parameter "+parameter.Name+": "+text, "odd parameter "+parameter.Name+", survived")
-		c.withoutResource()
+		c.withoutResource(m.firstInPath(parameter), m.values)
 		c.odd = true
 		c.changed = &scenario.Violation{Kind: scenario.InvalidParameter, In: parameter.In, Pointer: "/" + parameter.Name}
 		c.set(parameter, before+text)
@@ -70,20 +70,29 @@ func (m *singleMaker) parameter(parameter *openapi3.Parameter, variant values.Pa
 	c.set(parameter, variant.Text)
 	c.about = parameter.Name
 	if parameter.In == "path" {
-		c.names(parameter, variant.Text)
+		m.names(c, parameter, variant.Text)
 	}
 	wanted, _ := document.ParameterSchema(parameter)
 	isCursor := parameter.In == "query" && isAmong(cursorNames, parameter.Name)
 	c.madeUp = isCursor && wanted.Type.Is("string") && m.infers(m.operation)
 	if !variant.Valid {
-		c.withoutResource()
+		c.withoutResource(m.firstInPath(parameter), m.values)
 		c.refused(scenario.InvalidParameter, parameter.In, "/"+parameter.Name)
 	}
 }
 
+// firstInPath is the parameter from which on the path of a request with a wrong or odd parameter need name nothing: that
+// one, or the first one, where it is not in the path.
+func (m *singleMaker) firstInPath(parameter *openapi3.Parameter) string {
+	if parameter.In != "path" && len(m.operation.PathNames) > 0 {
+		return m.operation.PathNames[0]
+	}
+	return parameter.Name
+}
+
 // names makes a test create the resource that its path names, if a create can
 // give it that identity. Else the path names something that does not exist.
-func (c *single) names(parameter *openapi3.Parameter, text string) {
+func (m *singleMaker) names(c *single, parameter *openapi3.Parameter, text string) {
 	number, err := strconv.ParseInt(text, 10, 64)
 	isNumber := err == nil
 	if isNumber && c.canChoose(parameter) {
@@ -91,8 +100,8 @@ func (c *single) names(parameter *openapi3.Parameter, text string) {
 		c.shared = []any{number} // others may use it, too
 		return
 	}
-	if c.use.isNamed(parameter.Name) {
-		c.withoutResource()
+	if c.use.isNamedBy(c.operation, parameter.Name) {
+		c.withoutResource(parameter.Name, m.values)
 	}
 	c.absent = true
 }

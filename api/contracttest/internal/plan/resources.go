@@ -27,9 +27,12 @@ type resource struct {
 	// The operations on one resource, by method.
 	uses     map[string]*document.Operation
 	inferred bool
+	// That the path of the create names, or nil.
+	parent *resource
 }
 
-// use says that a path parameter of an operation identifies a resource.
+// use says that a path parameter of an operation identifies a resource. The parameters before it identify what that is
+// below.
 type use struct {
 	*resource
 	parameter string
@@ -43,18 +46,46 @@ func (x *resource) thing(id any) *scenario.Thing {
 // methods are those of the operations on one resource, sorted.
 func (x *resource) methods() []string { return slices.Sorted(maps.Keys(x.uses)) }
 
-// isNamed reports whether a path parameter is the one that identifies the resource.
+// isNamed reports whether a path parameter is the one that identifies the resource itself.
 func (u *use) isNamed(parameter string) bool { return u != nil && u.parameter == parameter }
 
-// fill writes an identity into a path. What is not a parameter of the path is left as it is.
-func (u *use) fill(operation *document.Operation, path string, id any) string {
-	parameter := operation.Parameter("path", u.parameter)
-	if parameter == nil {
-		return path
+// fill writes the identity of a thing into a path, and those of what it is below. What is not a parameter of the path
+// is left as it is.
+func (u *use) fill(operation *document.Operation, path string, thing *scenario.Thing) string {
+	for i := slices.Index(operation.PathNames, u.parameter); i >= 0 && thing != nil; i-- {
+		parameter := operation.Parameter("path", operation.PathNames[i])
+		if parameter == nil {
+			return path
+		}
+		// What cannot be written leaves the path empty, which is none.
+		text, _ := document.Written(parameter, thing.ID)
+		path = strings.Replace(path, "{"+parameter.Name+"}", text, 1)
+		thing = thing.Parent
 	}
-	// What cannot be written leaves the path empty, which is none.
-	text, _ := document.Written(parameter, id)
-	return strings.Replace(path, "{"+u.parameter+"}", text, 1)
+	return path
+}
+
+// isOn reports whether an operation is on the thing that it names, and not on something below it.
+func (u *use) isOn(operation *document.Operation) bool {
+	return u != nil && u.uses[operation.Method] == operation
+}
+
+// above is the use of what the resource is below, or nil.
+func (u *use) above(operation *document.Operation) *use {
+	i := slices.Index(operation.PathNames, u.parameter)
+	if u.parent == nil || i == 0 {
+		return nil
+	}
+	return &use{u.parent, operation.PathNames[i-1]}
+}
+
+// isNamedBy reports whether a path parameter of an operation identifies the resource, or what that is below.
+func (u *use) isNamedBy(operation *document.Operation, parameter string) bool {
+	if u == nil {
+		return false
+	}
+	last := slices.Index(operation.PathNames, u.parameter)
+	return slices.Index(operation.PathNames, parameter) <= last
 }
 
 // findResources finds the resources that links and the options declare, and infers others. Links come
@@ -71,6 +102,7 @@ func (p *Planner) findResources() {
 		p.addResource(declared, false)
 	}
 	p.inferResources()
+	p.inferBelow()
 }
 
 // addLink adds what a link of a response leads to.

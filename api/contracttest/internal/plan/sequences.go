@@ -136,15 +136,22 @@ func (d *Draft) needsIdentity(x *resource, operation *document.Operation, existi
 	if operation.Method == http.MethodPut || !refusesAbsent(x, operation) {
 		return nil
 	}
-	other := x.thing(d.values.Identity(x.identity))
-	if number, err := strconv.ParseInt(fmt.Sprint(existing.ID), 10, 64); err == nil && x.assigned {
-		// A service that counts has not come there.
-		other.ID = number + 1_000_000
-	}
+	other := d.neverCreated(x, existing)
 	return []scenario.Step{d.call(operation.Method, other, d.plainBody(operation), func(got scenario.Interaction) error {
 		isRefused := got.Status >= http.StatusBadRequest
 		return scenario.Require(isRefused, "%s succeeds for %v, which was never created; %v was: %.300s", operation.ID, other.ID, existing.ID, got.Body)
 	})}
+}
+
+// neverCreated is what a service has never created beside a thing that exists.
+func (d *Draft) neverCreated(x *resource, existing *scenario.Thing) *scenario.Thing {
+	other := x.thing(d.values.Identity(x.identity))
+	other.Parent = existing.Parent
+	if number, err := strconv.ParseInt(fmt.Sprint(existing.ID), 10, 64); err == nil && x.assigned {
+		// A service that counts has not come there.
+		other.ID = number + 1_000_000
+	}
+	return other
 }
 
 // refusesAbsent reports whether the document says that an operation refuses what does not exist. Of an

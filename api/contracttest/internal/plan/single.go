@@ -2,6 +2,7 @@ package plan
 
 import (
 	"iter"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -59,7 +60,7 @@ func (p *Planner) plainest(operation *document.Operation, name, promise string, 
 		use:        p.uses[operation],
 	}
 	for _, parameter := range operation.Parameters {
-		isIdentity := parameter.In == "path" && c.use.isNamed(parameter.Name)
+		isIdentity := parameter.In == "path" && c.use.isNamedBy(operation, parameter.Name)
 		if isIdentity || !parameter.Required {
 			continue
 		}
@@ -88,11 +89,30 @@ func (c *single) refused(kind scenario.Kind, in, pointer string) *single {
 	return c
 }
 
-// withoutResource makes a test one of a path that names nothing that a test creates.
-func (c *single) withoutResource() {
-	c.use = nil
+// withoutResource makes a test one of a path that names nothing that a test creates, from one of its parameters on.
+// Above that it names what a test creates.
+func (c *single) withoutResource(from string, drawn *values.Generator) {
 	c.id = nil
 	c.shared = nil
+	names := c.operation.PathNames
+	for c.use != nil && slices.Index(names, c.use.parameter) >= slices.Index(names, from) {
+		c.use = c.use.above(c.operation)
+	}
+	for _, parameter := range c.operation.Parameters {
+		isUnnamed := parameter.In == "path" && !c.use.isNamedBy(c.operation, parameter.Name)
+		if isUnnamed && c.parameters[parameter.Name] == "" {
+			text, _ := drawn.BaseParameter(parameter)
+			c.set(parameter, text)
+		}
+	}
+}
+
+// withoutThing is a request whose path has the plainest parameters in place of the identities of a thing.
+func (c *single) withoutThing(d *Draft) *single {
+	other := new(*c)
+	other.parameters = maps.Clone(c.parameters)
+	other.withoutResource(c.operation.PathNames[0], d.values)
+	return other
 }
 
 // set gives a request the text of one parameter.
@@ -134,7 +154,7 @@ func (c *single) path(thing *scenario.Thing) string {
 	if c.use == nil {
 		return path
 	}
-	return c.use.fill(c.operation, path, thing.ID)
+	return c.use.fill(c.operation, path, thing)
 }
 
 // Request is the request as it is sent, without what a run adds. The member that names the resource must be
@@ -146,7 +166,7 @@ func (c *single) request(thing *scenario.Thing) scenario.Request {
 	if len(c.cookies) > 0 {
 		request.Header.Set("Cookie", strings.Join(c.cookies, "; "))
 	}
-	if c.use != nil && c.why == nil {
+	if c.use.isOn(c.operation) && c.why == nil {
 		request.Body = withMember(c.body, c.use.member, thing.ID)
 	}
 	return request
@@ -186,10 +206,14 @@ func (d *Draft) removals(c *single) (steps []scenario.Step) {
 		return nil
 	}
 	x := d.resourceOf(c.operation)
+	if x == nil && c.use != nil {
+		x = c.use.resource
+	}
 	if x == nil { // a batch creates several
 		x = first(d.resources, func(x *resource) bool { return !x.assigned })
 	}
-	if x == nil || x.assigned {
+	// What is below something else is below something new in each test.
+	if x == nil || x.assigned || x.parent != nil {
 		return nil
 	}
 	for _, id := range c.shared {

@@ -64,7 +64,10 @@ func (s *surroundings) creations() (steps []scenario.Step) {
 // readBefore reads what the request is about, so that a change is seen. If it cannot be read, there is
 // nothing to compare, and the test goes on without.
 func (s *surroundings) readBefore(scenario.Interaction) []scenario.Step {
-	s.absent = s.absent || s.thing.Missing
+	if s.thing.Missing {
+		s.single = s.withoutThing(s.draft)
+		s.absent = true
+	}
 	if s.absent {
 		return nil
 	}
@@ -80,7 +83,7 @@ func (s *surroundings) check(x scenario.Interaction) error {
 		return s.checkNotFound(x)
 	case s.odd:
 		return s.checkOdd(x)
-	case s.why != nil && s.mayBeMissing(x.Status):
+	case s.why != nil && !s.why.Allows(x.Status) && s.mayBeMissing(x.Status):
 		return s.missing()
 	case s.why != nil:
 		return s.draft.Judge.Refused(x, *s.why, s.promise)
@@ -131,7 +134,7 @@ func (s *surroundings) checkValid(x scenario.Interaction) error {
 // the service knows.
 func (s *surroundings) mayBeRefused(status int) scenario.Untried {
 	isConflict := status == http.StatusConflict
-	isUnknown := s.use == nil && !s.draft.creates(s.operation)
+	isUnknown := !s.use.isOn(s.operation) && !s.draft.creates(s.operation)
 	isRefused := status >= http.StatusBadRequest && status < http.StatusInternalServerError
 	switch {
 	case s.mayBeMissing(status):
@@ -184,7 +187,8 @@ func (s *surroundings) createdNothing() (steps []scenario.Step) {
 	value, _ := jsonvalue.Decode(s.body) // a malformed body names nothing
 	ids := s.draft.values.Identities(described, value)
 	for _, x := range s.draft.resources {
-		if x.uses[http.MethodGet] == nil || x.assigned {
+		isFindable := x.uses[http.MethodGet] != nil && !x.assigned && x.parent == nil
+		if !isFindable {
 			continue
 		}
 		for _, id := range ids[:min(len(ids), mostLookups)] {

@@ -1,0 +1,142 @@
+package plan
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// What is below something else is found there and nowhere else: the comments of a ticket are not those of another one.
+// Services that look for a comment by its own identity alone pass all tests that have one ticket.
+
+// notBelowAnother asks for a thing below another parent than its own: no operation may find it there, and no list may
+// have it.
+func (d *Draft) notBelowAnother(x *resource) []scenario.Step {
+	thing := x.thing(nil)
+	other := x.parent.thing(nil)
+	steps := []scenario.Step{{Create: thing}, {Create: other}}
+	return append(steps, scenario.Later(func() (steps []scenario.Step) {
+		moved := &scenario.Thing{
+			Creator: thing.Creator,
+			ID:      thing.ID,
+			Parent:  other,
+		}
+		for _, list := range d.lists {
+			if list.resource == x {
+				steps = append(steps, d.notListed(list, moved))
+			}
+		}
+		for _, operation := range x.findingOnes() {
+			steps = append(steps, d.refusedOn(operation, moved, fmt.Sprintf("it was created below %v", thing.Parent.ID)))
+		}
+		return steps
+	}))
+}
+
+// findingOnes are the operations on a thing that must find it, the one that deletes it last.
+func (x *resource) findingOnes() (all []*document.Operation) {
+	for _, method := range []string{http.MethodGet, http.MethodPatch, http.MethodDelete} {
+		if operation := x.uses[method]; operation != nil && refusesAbsent(x, operation) {
+			all = append(all, operation)
+		}
+	}
+	return all
+}
+
+// notListed reads the first page of a list below the parent of a thing, which must not have the thing.
+func (d *Draft) notListed(list *listing, moved *scenario.Thing) scenario.Step {
+	test := &listTest{
+		Draft:  d,
+		list:   list,
+		things: []*scenario.Thing{moved},
+	}
+	return test.one(test.first, func(found page) error {
+		isListed := slices.Contains(found.ids, fmt.Sprint(moved.ID))
+		return scenario.Require(!isListed, "the list below %v has %v, which is below another one", moved.Parent.ID, moved.ID)
+	})
+}
+
+// refusedOn calls an operation on a thing that it must not find.
+func (d *Draft) refusedOn(operation *document.Operation, thing *scenario.Thing, why string) scenario.Step {
+	return scenario.Step{
+		Call: func() scenario.Call {
+			return scenario.Call{
+				Operation: operation.ID,
+				Of:        thing,
+				Body:      d.plainBody(operation),
+			}
+		},
+		Check: func(got scenario.Interaction) error {
+			isRefused := got.Status >= http.StatusBadRequest
+			return scenario.Require(isRefused, "%s succeeds for %s, but %s: %.300s", operation.ID, got.Path, why, got.Body)
+		},
+	}
+}
+
+// belowTests are the tests of what is below a resource: things of their own, and operations that have none.
+func (p *Planner) belowTests() (all []Test) {
+	for _, x := range p.resources {
+		if x.parent == nil {
+			continue
+		}
+		name := fmt.Sprintf("sequence, %s: what is below another one is not found", x.create.ID)
+		test := newTest(name, func() []scenario.Step { return p.Draft(name).notBelowAnother(x) })
+		for _, operation := range x.findingOnes() {
+			above := operation.PathNames[len(operation.PathNames)-2]
+			test.Shows = append(test.Shows, effectPromise(operation, above))
+		}
+		test.Shows = append(test.Shows, name)
+		all = append(all, test)
+	}
+	return append(all, p.needsParentTests()...)
+}
+
+// needsParentTests are the tests of operations below a resource that are not on a thing of their own: they work on what
+// their path names, and not on what was never created there.
+func (p *Planner) needsParentTests() (all []Test) {
+	for _, operation := range p.Document.Operations {
+		use := p.uses[operation]
+		isOfOwn := use == nil || use.isOn(operation) || !use.inferred
+		if isOfOwn || !refusesAbsent(use.resource, operation) || operation.Method == http.MethodPut {
+			continue
+		}
+		name := effectPromise(operation, use.parameter)
+		test := newTest(name, func() []scenario.Step {
+			return p.Draft(name).needsParent(use.resource, operation)
+		})
+		if use.parent != nil {
+			above := operation.PathNames[slices.Index(operation.PathNames, use.parameter)-1]
+			test.Shows = []string{effectPromise(operation, above), name}
+		}
+		all = append(all, test)
+	}
+	return all
+}
+
+// needsParent calls an operation on a thing, on one that was never created, and on the thing below another one.
+func (d *Draft) needsParent(x *resource, operation *document.Operation) []scenario.Step {
+	thing := x.thing(nil)
+	accepted := d.refusedOn(operation, thing, "")
+	accepted.Check = func(got scenario.Interaction) error {
+		if got.Status < http.StatusBadRequest {
+			return nil
+		}
+		return scenario.Untried(fmt.Sprintf("no request of %s was accepted", operation.ID))
+	}
+	absent := scenario.Later(func() []scenario.Step {
+		return []scenario.Step{d.refusedOn(operation, d.neverCreated(x, thing), "nothing was created there")}
+	})
+	steps := []scenario.Step{{Create: thing}, accepted, absent}
+	if x.parent == nil {
+		return steps
+	}
+	other := x.parent.thing(nil)
+	return append(steps, scenario.Step{Create: other}, scenario.Later(func() []scenario.Step {
+		moved := x.thing(thing.ID)
+		moved.Parent = other
+		return []scenario.Step{d.refusedOn(operation, moved, "it was created elsewhere")}
+	}))
+}
