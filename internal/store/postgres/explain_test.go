@@ -21,6 +21,8 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/expect"
 	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
+	"github.com/plantstore/plantstore/internal/testing/storetest"
+	"github.com/plantstore/plantstore/internal/token"
 )
 
 // The error for each mistake in the URL says what to do.
@@ -130,6 +132,17 @@ func TestPgBouncerTransactionPooling(t *testing.T) {
 	if err := errors.Join(err, store.Ready(t.Context())); err != nil {
 		t.Errorf("without prepared statements: %v", err)
 	}
+}
+
+// Through two sessions of a pooler with transaction pooling, and with the setting that the
+// operator's manual names, a store keeps every promise, and is the source and the target of a copy.
+func TestStoreBehindPooler(t *testing.T) {
+	pooled := func(t *testing.T) string {
+		return pgtest.Pooler(t, pgtest.DSN(t), 2) + "&default_query_exec_mode=exec"
+	}
+	storetest.Plants(t, func(t *testing.T) plant.Store { return open(t, pooled(t)) })
+	storetest.Tokens(t, func(t *testing.T) token.Store { return open(t, pooled(t)) })
+	storetest.Copy(t, func(t *testing.T) storetest.Place { return placeOf(pooled(t)) })
 }
 
 // An error of connecting has one cause, with every sslmode. With the default, prefer, pgx
