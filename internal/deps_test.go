@@ -63,7 +63,7 @@ var mayImport = map[string][]string{
 	"internal/store/postgres": {
 		"internal/plant", "internal/store", "internal/store/groupcommit", "internal/token",
 	},
-	"internal/testing/storebench": {"internal/httpapi", "internal/plant", "internal/token"},
+	"internal/testing/storebench": {"internal/plant"},
 	"internal/store/sqlite": {
 		"internal/atomicfile", "internal/plant", "internal/shell", "internal/store", "internal/store/groupcommit",
 		"internal/ticker",

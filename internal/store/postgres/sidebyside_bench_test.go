@@ -4,8 +4,6 @@ package postgres
 
 import (
 	"context"
-	"os"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,11 +13,6 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
 	"github.com/plantstore/plantstore/internal/testing/storebench"
 )
-
-func TestMain(m *testing.M) {
-	storebench.ServeIfAsked(openSide)
-	os.Exit(m.Run())
-}
 
 // BenchmarkSideBySide compares the store with one that sends an INSERT for each
 // create, and two stores on one database with one. The database server runs with
@@ -36,14 +29,6 @@ func BenchmarkSideBySide(b *testing.B) {
 	table.Line("store, 64 clients: creates/s over an INSERT each", r.Rate(), "4x", "5x")
 	table.Line("store, 64 clients: p99, likewise", r.P99(), "1x", "")
 
-	server := storebench.Start(b, dsn, ungrouped+dsn)
-	r = storebench.InTurn(
-		func() storebench.Measure { return server.Creates(b, 0, 64, next) },
-		func() storebench.Measure { return server.Creates(b, 1, 64, next) })
-	table.Line("HTTP, 64 clients: creates/s over an INSERT each", r.Rate(), "2.5x", "")
-	table.Line("HTTP, 64 clients: CPU of the service per create, likewise", r.CPU(), "", "")
-	table.Line("HTTP, 64 clients: p99, likewise", r.P99(), "1x", "")
-
 	r = storebench.InTurn(func() storebench.Measure {
 		both := make([]storebench.Measure, len(stores))
 		var all sync.WaitGroup
@@ -58,19 +43,6 @@ func BenchmarkSideBySide(b *testing.B) {
 	for b.Loop() { // the measurements are done
 	}
 	table.Print()
-}
-
-// ungrouped is the prefix of the name of a store without group commit.
-const ungrouped = "ungrouped:"
-
-// openSide opens a store by name, in the process that serves it.
-func openSide(name string) (storebench.Opened, error) {
-	dsn, single := strings.CutPrefix(name, ungrouped)
-	s, err := Open(context.Background(), dsn)
-	if single {
-		return storebench.Opened{Plants: singly{s}, Tokens: s}, err
-	}
-	return storebench.Opened{Plants: s, Tokens: s}, err
 }
 
 // singly is a store whose creates do not share transactions.

@@ -1,11 +1,14 @@
+//go:build unix
+
 package sqlite
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
-	"strings"
+	"regexp"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -24,9 +27,8 @@ const manyPlants = 5_000_000
 // with SQLite alone. It takes some minutes; make bench-store runs it.
 func BenchmarkSideBySide(b *testing.B) {
 	var table storebench.Table
+	withManyPlants(b, &table) // first: it looks at the memory of this process
 	atStore(b, &table)
-	overHTTP(b, &table)
-	withManyPlants(b, &table)
 	for b.Loop() { // everything is measured above
 	}
 	table.Print()
@@ -87,42 +89,9 @@ func atStore(b *testing.B, table *storebench.Table) {
 	}
 }
 
-func overHTTP(b *testing.B, table *storebench.Table) {
-	server := storebench.Start(b, filepath.Join(b.TempDir(), "grouped.db"), ungrouped+filepath.Join(b.TempDir(), "single.db"))
-	var last atomic.Int64
-	next := func() int64 { return last.Add(1) }
-	for _, c := range []struct {
-		clients    int
-		bound, aim string
-	}{{64, "5x", "7x"}, {256, "8x", "9x"}} {
-		r := storebench.InTurn(
-			func() storebench.Measure { return server.Creates(b, 0, c.clients, next) },
-			func() storebench.Measure { return server.Creates(b, 1, c.clients, next) })
-		what := fmt.Sprintf("HTTP, %d clients: ", c.clients)
-		table.Line(what+"creates/s over one transaction each", r.Rate(), c.bound, c.aim)
-		table.Line(what+"CPU of the server per create over the same", r.CPU(), "0.3x", "0.23x")
-		table.Line(what+"p99 over the same", r.P99(), "", "20 ms")
-	}
-}
-
-// ungrouped is the prefix of the name of a store without group commit.
-const ungrouped = "ungrouped:"
-
-// openSide opens a store for overHTTP in the process of the server.
-func openSide(name string) (storebench.Opened, error) {
-	path, single := strings.CutPrefix(name, ungrouped)
-	s, err := Open(context.Background(), path)
-	if err == nil && single {
-		s.writes.Close()
-		s.writes = groupcommit.New(1, s.commit)
-	}
-	return storebench.Opened{Plants: s, Tokens: s}, err
-}
-
 func withManyPlants(b *testing.B, table *storebench.Table) {
 	few := openStore(b, filepath.Join(b.TempDir(), "few.db"))
-	manyPath := filepath.Join(b.TempDir(), "many.db")
-	many := openStore(b, manyPath)
+	many := openStore(b, filepath.Join(b.TempDir(), "many.db"))
 	insertMany(b, few, 1000)
 	insertMany(b, many, manyPlants)
 	gets := func(s *Store, plants int64) storebench.Measure {
@@ -140,12 +109,21 @@ func withManyPlants(b *testing.B, table *storebench.Table) {
 	table.Line("get at 5,000,000 plants over 1,000, CPU", storebench.InTurn(
 		func() storebench.Measure { return gets(many, manyPlants) },
 		func() storebench.Measure { return gets(few, 1000) }).CPU(), "1.25x", "1.15x")
-
-	server := storebench.Start(b, manyPath)
 	for range 3 {
-		server.Creates(b, 0, 64, func() int64 { return manyPlants + rand.Int64N(1<<40) })
+		storebench.Creates(b, 64, many.Create, func() int64 { return manyPlants + rand.Int64N(1<<40) })
 	}
-	table.Line("RssAnon under load with 5,000,000 plants", server.Anonymous(b), "150 MiB", "80 MiB")
+	table.Line("RssAnon of this process under load with 5,000,000 plants", anonymous(b), "150 MiB", "80 MiB")
+}
+
+// anonymous returns the memory of this process that is not mapped from files.
+func anonymous(b *testing.B) string {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		b.Log(err)
+		return "not measured"
+	}
+	kib, _ := strconv.Atoi(string(regexp.MustCompile(`RssAnon:\s+(\d+)`).FindSubmatch(status)[1]))
+	return fmt.Sprintf("%d MiB", kib>>10)
 }
 
 func insertMany(b *testing.B, s *Store, n int64) {

@@ -17,14 +17,12 @@ import (
 	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/testing/expect"
 	"github.com/plantstore/plantstore/internal/testing/must"
-	"github.com/plantstore/plantstore/internal/testing/storebench"
 	"github.com/plantstore/plantstore/internal/testing/storetest"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
 func TestMain(m *testing.M) {
-	storebench.ServeIfAsked(openSide)
 	// The tests mostly wait for the disk, so more of them run than there are processors.
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)

@@ -1,5 +1,7 @@
+//go:build unix
+
 // Package storebench helps the benchmarks of both engines to compare a store with
-// and without group commit, directly and over HTTP. The two sides of a comparison
+// and without group commit. The two sides of a comparison
 // run alternately, so that other load on the machine slows down both, and the
 // result is the median of the ratios.
 package storebench
@@ -10,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -27,7 +30,7 @@ const (
 type Measure struct {
 	N      int // number of operations
 	Wall   time.Duration
-	CPU    time.Duration // of the measured process
+	CPU    time.Duration // of this process
 	Allocs float64       // per operation
 	P99    time.Duration
 }
@@ -39,6 +42,15 @@ func Clocked(fn func() int) Measure {
 	m := Measure{N: n, Wall: time.Since(began), CPU: cpuTime() - cpu}
 	m.Allocs = float64(mallocs()-allocs) / float64(max(n, 1))
 	return m
+}
+
+// cpuTime returns the CPU time that this process has used.
+func cpuTime() time.Duration {
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		panic(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
 func mallocs() uint64 {
@@ -102,47 +114,37 @@ func Plant(id int64) plant.Plant {
 	return plant.Plant{ID: id, Name: "Ficus lyrata", Tag: new("Moraceae")}
 }
 
-// Creates measures clients that create plants with the IDs that next returns.
+// Creates measures clients that create plants for [Time] with the IDs that next returns. A
+// client stops when a create fails.
 func Creates(b *testing.B, clients int, create func(context.Context, plant.Plant) error, next func() int64) Measure {
+	ctx, cancel := context.WithTimeout(b.Context(), time.Minute) // requests have a deadline, too
+	defer cancel()
+	var mu sync.Mutex
 	var took []time.Duration
 	m := Clocked(func() int {
-		ctx, cancel := context.WithTimeout(b.Context(), time.Minute) // requests have a deadline, too
-		defer cancel()
-		took = atOnce(clients, func() func() error {
-			return func() error { return create(ctx, Plant(next())) }
-		}, b.Error)
+		var all sync.WaitGroup
+		began := time.Now()
+		for range clients {
+			all.Go(func() {
+				var mine []time.Duration
+				for time.Since(began) < Time {
+					called := time.Now()
+					if err := create(ctx, Plant(next())); err != nil {
+						b.Error(err)
+						return
+					}
+					mine = append(mine, time.Since(called))
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				took = append(took, mine...)
+			})
+		}
+		all.Wait()
 		return len(took)
 	})
 	m.P99 = p99(took)
 	return m
-}
-
-// atOnce runs clients concurrently for [Time] and returns the duration of each
-// call. A client stops when a call fails.
-func atOnce(clients int, open func() (call func() error), failed func(...any)) []time.Duration {
-	var mu sync.Mutex
-	var took []time.Duration
-	var all sync.WaitGroup
-	began := time.Now()
-	for range clients {
-		all.Go(func() {
-			call := open()
-			var mine []time.Duration
-			for time.Since(began) < Time {
-				t := time.Now()
-				if err := call(); err != nil {
-					failed(err)
-					return
-				}
-				mine = append(mine, time.Since(t))
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			took = append(took, mine...)
-		})
-	}
-	all.Wait()
-	return took
 }
 
 func p99(took []time.Duration) time.Duration {
