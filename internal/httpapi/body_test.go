@@ -29,17 +29,11 @@ func TestBadBody(t *testing.T) {
 		want  plantapi.ErrorCode
 		where []string // pointers of the details
 	}{
-		"none":                        {"", plantapi.CodeMissingBody, nil},
 		"white space":                 {"  \n", plantapi.CodeMalformedBody, nil},
 		"duplicate name, escaped":     {`{"id":1,"name":"n","\u0069d":1}`, plantapi.CodeMalformedBody, nil},
 		"duplicate in what is unread": {`{"id":1,"name":"n","x":[{"a":1,"a":2}]}`, plantapi.CodeMalformedBody, nil},
-		"id 1.0":                      {`{"id":1.0,"name":"n"}`, plantapi.CodeInvalidBody, []string{"/id"}},
-		"id 1e400":                    {`{"id":1e400,"name":"n"}`, plantapi.CodeInvalidBody, []string{"/id"}},
 		"id of 100,000 digits":        {`{"id":` + strings.Repeat("9", 100_000) + `,"name":"n"}`, plantapi.CodeInvalidBody, []string{"/id"}},
-		"id 01":                       {`{"id":01,"name":"n"}`, plantapi.CodeMalformedBody, nil},
-		"names in the wrong case":     {`{"ID":1,"Name":"n"}`, plantapi.CodeInvalidBody, []string{"/id", "/name"}},
 		"everything at once":          {`{"id":1.0,"name":7,"tag":null}`, plantapi.CodeInvalidBody, []string{"/id", "/name", "/tag"}},
-		"surrogate in UTF-8":          {"{\"id\":1,\"name\":\"\xed\xa0\x80\"}", plantapi.CodeMalformedBody, nil},
 		"byte order mark":             {"\ufeff" + `{"id":1,"name":"n"}`, plantapi.CodeMalformedBody, nil},
 		"control character":           {"{\"id\":1,\"name\":\"\x01\"}", plantapi.CodeMalformedBody, nil},
 		"100,000 nested arrays":       {strings.Repeat("[", 100_000), plantapi.CodeMalformedBody, nil},

@@ -29,30 +29,6 @@ func TestHalfClosedClientGetsPage(t *testing.T) {
 	newService(t).speak(rawGet("/changes?wait=30"), true).wantStatus(t, http.StatusOK) // within the deadline of speak
 }
 
-// With from=now the changes begin after the plants that are there. A position has
-// precedence.
-func TestChangesFromNow(t *testing.T) {
-	t.Parallel()
-	s := newService(t)
-	empty := s.changes("from=now").Position
-	s.fill(3)
-	begun := s.follow("after=" + s.changes("from=now").Position)
-	page := s.changes("from=now")
-	if len(page.Changes) != 0 || page.More {
-		t.Errorf("from=now has %d changes, more %v; want none", len(page.Changes), page.More)
-	}
-	s.post(`{"id":7,"name":"Ficus"}`).wantStatus(t, http.StatusOK)
-	if got := begun.event(); got != "stored 7" {
-		t.Errorf("the first event from now on is %q, want that plant 7 is stored", got)
-	}
-	for position, want := range map[string]int{page.Position: 1, empty: 4} {
-		page := s.changes("from=now&after=" + position)
-		if len(page.Changes) != want || page.Changes[want-1].ID != 7 {
-			t.Errorf("after the position there are the changes %+v, want %d, the last one of plant 7", page.Changes, want)
-		}
-	}
-}
-
 // HEAD never waits.
 func TestHeadDoesNotWait(t *testing.T) {
 	t.Parallel()

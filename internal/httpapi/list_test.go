@@ -20,49 +20,6 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
-func TestList(t *testing.T) {
-	s := newService(t)
-	if a := s.call(http.MethodGet, "/plants", ""); a.body != "[]\n" {
-		t.Errorf("an empty store lists %q, want []", a.body)
-	}
-	for id := -3; id <= 3; id++ {
-		body := fmt.Sprintf(`{"id":%d,"name":"n"}`, id)
-		if id%2 == 0 {
-			body = fmt.Sprintf(`{"id":%d,"name":"n","tag":"a b&c"}`, id)
-		}
-		s.post(body).wantStatus(t, http.StatusOK)
-	}
-	s.post(`{"id":9,"name":"n","tag":""}`).wantStatus(t, http.StatusOK)
-	for path, want := range map[string]struct {
-		ids  []int64
-		link string
-	}{
-		"/plants":                                {[]int64{-3, -2, -1, 0, 1, 2, 3, 9}, ""},
-		"/plants?limit=8":                        {[]int64{-3, -2, -1, 0, 1, 2, 3, 9}, ""},
-		"/plants?limit=2147483647":               {[]int64{-3, -2, -1, 0, 1, 2, 3, 9}, ""},
-		"/plants?limit=2":                        {[]int64{-3, -2}, `</plants?limit=2&after=-2>; rel="next"`},
-		"/plants?limit=2&after=-2":               {[]int64{-1, 0}, `</plants?limit=2&after=0>; rel="next"`},
-		"/plants?after=3":                        {[]int64{9}, ""},
-		"/plants?after=9":                        {nil, ""},
-		"/plants?tag=a%20b%26c":                  {[]int64{-2, 0, 2}, ""},
-		"/plants?tag=a+b%26c&limit=2":            {[]int64{-2, 0}, `</plants?limit=2&after=0&tag=a+b%26c>; rel="next"`},
-		"/plants?tag=a+b%26c&limit=2&after=0":    {[]int64{2}, ""},
-		"/plants?tag=":                           {[]int64{9}, ""},
-		"/plants?tag=A":                          {nil, ""},
-		"/plants?after=-9223372036854775808":     {[]int64{-3, -2, -1, 0, 1, 2, 3, 9}, ""},
-		"/plants?limit=1&after=9":                {nil, ""},
-		"/plants?after=-1&limit=3&tag=a%20b%26c": {[]int64{0, 2}, ""},
-	} {
-		a := s.call(http.MethodGet, path, "").wantStatus(t, http.StatusOK)
-		if diff := cmp.Diff(want.ids, ids(t, a)); diff != "" {
-			t.Errorf("GET %s (-want +got):\n%s", path, diff)
-		}
-		if got := a.Header.Get("Link"); got != want.link {
-			t.Errorf("GET %s has Link %q, want %q", path, got, want.link)
-		}
-	}
-}
-
 // pages notes which plants a store was asked for.
 type pages struct {
 	plant.Store

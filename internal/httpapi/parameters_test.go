@@ -33,32 +33,14 @@ func TestParameterMessages(t *testing.T) {
 func TestParameters(t *testing.T) {
 	s := newService(t)
 	s.post(`{"id":5,"name":"n","tag":"a b+c/ä;&%"}`).wantStatus(t, http.StatusOK)
-	s.post(`{"id":-5,"name":"n","tag":""}`).wantStatus(t, http.StatusOK)
 	for path, where := range map[string][]string{ // nil: 200
-		"/plants/5":                             nil,
-		"/plants/-5":                            nil,
 		"/plants/%35":                           nil,
-		"/plants/+5":                            {"/id"},
-		"/plants/05":                            {"/id"},
-		"/plants/-0":                            {"/id"},
-		"/plants/5.0":                           {"/id"},
 		"/plants/5%00":                          {"/id"},
 		"/plants/5%2F6":                         {"/id"},
-		"/plants/٥":                             {"/id"},
-		"/plants/5?x=1":                         {"/x"},
-		"/plants":                               nil,
-		"/plants?limit=2147483647":              nil,
-		"/plants?limit=1&after=-5&tag=":         nil,
-		"/plants?after=9223372036854775807":     nil,
 		"/plants?tag=a%20b%2Bc/%C3%A4%3B%26%25": nil,
-		"/plants?limit":                         {"/limit"},
 		"/plants?limit=%31":                     nil,
-		"/plants?limit=01":                      {"/limit"},
 		"/plants?limit=1&limit=1":               {"/limit"},
 		"/plants?tag=%ff":                       {"/tag"},
-		"/plants?after=":                        {"/after"},
-		"/plants?after=+1":                      {"/after"},
-		"/plants?Limit=1":                       {"/Limit"},
 		"/plants?=":                             {"/"},
 		"/plants?a~/b":                          {"/a~0~1b"},
 		"/plants?limit=%zz":                     {""},
