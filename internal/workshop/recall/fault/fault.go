@@ -43,8 +43,12 @@ func Serve(faults []Fault, handler func(has func(name string) bool) http.Handler
 	if !known(faults, *name) {
 		log.Fatalf("no fault is called %q; -list prints them", *name)
 	}
-	has := func(asked string) bool { return asked == *name }
-	log.Fatal(http.ListenAndServe(fmt.Sprintf("127.0.0.1:%d", *port), handler(has)))
+	log.Fatal(http.ListenAndServe(fmt.Sprintf("127.0.0.1:%d", *port), handler(Only(*name))))
+}
+
+// Only is what a server with one fault has. Nothing is wrong with a server where the name is empty.
+func Only(name string) (has func(asked string) bool) {
+	return func(asked string) bool { return asked != "" && asked == name }
 }
 
 func known(faults []Fault, name string) bool {

@@ -11,6 +11,19 @@ import (
 
 func TestFaults(t *testing.T) { faulttest.Run(t, faults, newHandler, checks) }
 
+// TestStaysOfOtherPier shows that no fault opens the stays in a berth to the path of another pier.
+func TestStaysOfOtherPier(t *testing.T) {
+	faulttest.Right(t, newHandler, func(t *testing.T, c *faulttest.Client) {
+		c.Header = http.Header{"Authorization": {"Bearer " + token}}
+		_, other, berth := twoPiers(c)
+		for _, method := range []string{"GET", "POST"} {
+			if status := c.Do(method, other+berth+"/stays", `{"boat": "Anna"}`).Status; status != 404 {
+				t.Errorf("%s: %d", method, status)
+			}
+		}
+	})
+}
+
 // withToken lets a check send the token with each request that has no Authorization of its own.
 func withToken(check faulttest.Check) faulttest.Check {
 	return func(c *faulttest.Client) bool {

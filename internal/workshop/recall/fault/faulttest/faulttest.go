@@ -26,7 +26,7 @@ func Run(t *testing.T, faults []fault.Fault, handler func(has func(string) bool)
 				t.Fatal("no check shows this fault")
 			}
 			for _, name := range []string{"", one.Name} {
-				server := httptest.NewServer(handler(func(asked string) bool { return asked == name }))
+				server := httptest.NewServer(handler(fault.Only(name)))
 				isRight := check(&Client{t: t, url: server.URL})
 				server.Close()
 				if shouldBeRight := name == ""; isRight != shouldBeRight {
@@ -96,7 +96,7 @@ func (c *Client) Do(method, path, body string, headers ...string) Response {
 // Right tests the server without a fault.
 func Right(t *testing.T, handler func(has func(string) bool) http.Handler, test func(*testing.T, *Client)) {
 	t.Helper()
-	server := httptest.NewServer(handler(func(string) bool { return false }))
+	server := httptest.NewServer(handler(fault.Only("")))
 	defer server.Close()
 	test(t, &Client{t: t, url: server.URL})
 }
