@@ -110,7 +110,7 @@ func TestNoCredentials(t *testing.T) {
 				untried++
 			}
 		}
-		if isOff != (untried == 1) || asked > 3 {
+		if isOff != (untried == 2) || asked > 3 {
 			t.Errorf("security off %t: %d promises are untried, %d requests were sent without credentials", isOff, untried, asked)
 		}
 	}
@@ -124,6 +124,8 @@ func TestHidden(t *testing.T) {
 	for _, c := range []struct{ name, sent, shown string }{
 		{"Authorization", "Bearer abc", "$AUTHORIZATION"},
 		{"Authorization", "bearer  abc", "$AUTHORIZATION"},
+		{"Authorization", "Bearer ab", "${AUTHORIZATION%?}"},
+		{"Authorization", "Bearer", "Bearer"},
 		{"Authorization", "Bearer not-a-credential", "Bearer not-a-credential"},
 		{"Authorization", "Basic bm90LWEtY3JlZGVudGlhbDpub3QtYS1jcmVkZW50aWFs", "Basic bm90LWEtY3JlZGVudGlhbDpub3QtYS1jcmVkZW50aWFs"},
 		{"Cookie", "a=1; b=2", "$COOKIE"},
@@ -134,6 +136,54 @@ func TestHidden(t *testing.T) {
 		x := Interaction{RequestHeader: http.Header{c.name: {c.sent}}}
 		if got := x.Hidden(secret).RequestHeader.Get(c.name); got != c.shown {
 			t.Errorf("%s: %s is shown as %s, want %s", c.name, c.sent, got, c.shown)
+		}
+	}
+}
+
+// A credential that is nearly right is wrong, and one that is missing behind its scheme is no reason to fail.
+func TestFormsOfCredentials(t *testing.T) {
+	t.Parallel()
+	const right = "Bearer a-secret-token"
+	for name, c := range map[string]struct {
+		opens func(given string) int
+		want  []string
+	}{
+		"right": {func(given string) int { return map[bool]int{true: http.StatusOK}[given == right] }, nil},
+		"the beginning of the token is taken": {
+			func(given string) int {
+				return map[bool]int{true: http.StatusOK}[given != "" && strings.HasPrefix(right, given) && len(given) > len("Bearer ")]
+			},
+			[]string{"requests with wrong credentials are not refused"},
+		},
+		"a scheme alone is a crash": {
+			func(given string) int {
+				if given == "Bearer" {
+					return http.StatusInternalServerError
+				}
+				return map[bool]int{true: http.StatusOK}[given == right]
+			},
+			[]string{"wrong credentials give 500"},
+		},
+	} {
+		options := Options{Seed: 1, Header: http.Header{"Authorization": {right}}}
+		contract, err := New([]byte(strings.Replace(securedDocument, `        "400"`, "        \"401\": {description: Not allowed.}\n        \"400\"", 1)), options)
+		must.NoError(t, err)
+		service := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			isThing := strings.HasPrefix(r.URL.Path, "/v1/things/") && r.Method == http.MethodGet
+			if status := c.opens(r.Header.Get("Authorization")); isThing && status != http.StatusOK {
+				w.WriteHeader(max(status, http.StatusUnauthorized))
+				return
+			}
+			thingsHandler(asNumber).ServeHTTP(w, r)
+		})
+		report, err := contract.Run(t.Context(), Target{URL: "http://things.example/v1", Transport: inProcess{service}})
+		must.NoError(t, err)
+		var causes []string
+		for _, cause := range report.Causes {
+			causes = append(causes, cause.Cause)
+		}
+		if !slices.Equal(causes, c.want) {
+			t.Errorf("%s: the causes are %q, want %q", name, causes, c.want)
 		}
 	}
 }

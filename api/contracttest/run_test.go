@@ -85,7 +85,7 @@ func TestOneLine(t *testing.T) {
 	}
 	open := &told{}
 	Test(open, []byte(document), thingsHandler(asNumber), options)
-	if wrong := strings.Join(open.lines, "\n"); !strings.Contains(wrong, "] requests without credentials are not refused, 2 times") {
+	if wrong := strings.Join(open.lines, "\n"); !strings.Contains(wrong, "] requests without credentials are not refused, 4 times") {
 		t.Errorf("of a handler that needs no token it tells:\n%s", wrong)
 	}
 	unreadable := &told{}

@@ -70,10 +70,23 @@ func (x Interaction) Hidden(secret http.Header) Interaction {
 		sent := strings.Join(x.RequestHeader[name], "; ")
 		isShown := isWrong(sent) && !shares(sent, secret.Values(name))
 		if sent != "" && !isShown {
-			x.RequestHeader[name] = []string{shellVariable(name)}
+			x.RequestHeader[name] = []string{hidden(name, sent, secret.Get(name))}
 		}
 	}
 	return x
+}
+
+// hidden is what a shell makes of the value of a header that is kept secret, in the form in which it was sent.
+func hidden(name, sent, secret string) string {
+	variable := strings.TrimPrefix(shellVariable(name), "$")
+	scheme, _, hasScheme := strings.Cut(secret, " ")
+	switch {
+	case hasScheme && sent == scheme:
+		return scheme
+	case len(sent) == len(secret)-1 && strings.HasPrefix(secret, sent):
+		return "${" + variable + "%?}"
+	}
+	return "$" + variable
 }
 
 // isWrong reports whether a header has the wrong credential, also in the form of Basic.
@@ -120,7 +133,8 @@ func (x Interaction) Curl() string {
 
 // curlHeader quotes a header so that the shell fills in a variable, and nothing else.
 func curlHeader(name, value string) string {
-	if value == shellVariable(name) {
+	variable := strings.TrimPrefix(shellVariable(name), "$")
+	if value == "$"+variable || strings.Contains(value, "${"+variable) {
 		return `"` + name + ": " + value + `"`
 	}
 	return shellQuote(name + ": " + value)

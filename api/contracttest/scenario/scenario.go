@@ -155,11 +155,22 @@ type Access struct {
 	Only   []string
 	// Wrong is a scheme of Only with a credential that no service accepts.
 	Wrong string
+	// Form is how the credentials are written.
+	Form Form
 	// WithoutScope: credentials that have every scope but this one.
 	WithoutScope string
 	// All: whatever credentials there are.
 	All bool
 }
+
+// Form is how credentials are written. A service reads them in a few lines, which have mistakes of their own.
+type Form string
+
+const (
+	Usual Form = ""
+	Cut   Form = "cut"  // the wrong one is the right one without its last character
+	Bare  Form = "bare" // the header Authorization has the scheme alone
+)
 
 // IsOfCredentials reports whether a test chooses credentials, because it is about them.
 func (a Access) IsOfCredentials() bool { return a.Chosen || a.WithoutScope != "" }

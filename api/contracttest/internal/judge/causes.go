@@ -54,7 +54,11 @@ func CrashOf(operation string, status int) string {
 
 // crash is the cause of a status of 500 or more. Operations that share a parameter share the code that reads it.
 func (j *Judge) crash(x scenario.Interaction, asked Asked) string {
-	if why := asked.Violation; why != nil && why.Kind == scenario.InvalidParameter {
+	why := asked.Violation
+	if why != nil && why.IsOfCredentials() {
+		return fmt.Sprintf("wrong credentials give %d", x.Status)
+	}
+	if why != nil && why.Kind == scenario.InvalidParameter {
 		if name, isShared := j.sharedParameter(x, *why); isShared {
 			return fmt.Sprintf("an invalid parameter %s gives %d", name, x.Status)
 		}

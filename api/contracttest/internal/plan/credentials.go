@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
@@ -30,6 +31,9 @@ func (m *singleMaker) credentials() {
 		}
 		if !isOpen {
 			m.wrongCredentials(of, schemes)
+		}
+		if i == 0 && len(schemes) == 1 && !isOpen {
+			m.formsOfCredentials(schemes[0])
 		}
 		if scope := m.Scope(m.operation.Declared()); scope != "" && i == 0 {
 			m.addAccess("scope", scenario.MissingScope, scenario.Access{WithoutScope: scope})
@@ -60,6 +64,22 @@ func (m *singleMaker) wrongCredentials(of string, schemes []string) {
 				Only:   others,
 			})
 		}
+	}
+}
+
+// formsOfCredentials adds tests of wrong credentials that look nearly like right ones, or like none. That the name of a
+// scheme has no case (RFC 9110, section 11.1) has no test: services that are right otherwise know it too rarely.
+func (m *singleMaker) formsOfCredentials(scheme string) {
+	wrong := scenario.Access{
+		Chosen: true,
+		Only:   []string{scheme},
+		Wrong:  scheme,
+		Form:   scenario.Cut,
+	}
+	m.addAccess("cut", scenario.BadCredentials, wrong)
+	if document.CredentialHeader(m.Document.Scheme(scheme)) == "Authorization" {
+		wrong.Form = scenario.Bare
+		m.addAccess("bare", scenario.BadCredentials, wrong)
 	}
 }
 

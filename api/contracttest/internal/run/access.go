@@ -35,7 +35,7 @@ func (s *session) credentialsFor(operation *document.Operation, access scenario.
 	case access.Chosen && operation.SaysNoSecurity() && s.givesCredentials():
 		return nil, unsaidSecurity
 	case access.Chosen:
-		found, ok = s.chosen(access.Only, access.Wrong)
+		found, ok = s.chosen(access)
 	default:
 		// Of a service whose security is switched off, all can be tried without them.
 		_, isClosed := s.closed.Load(operation)
@@ -68,20 +68,24 @@ func (s *session) good(operation *document.Operation) (scenario.Credentials, boo
 	}
 	for _, requirement := range operation.Requirements() {
 		schemes := slices.Sorted(maps.Keys(requirement))
-		if found, ok := s.chosen(schemes, ""); ok && len(schemes) > 0 {
+		if found, ok := s.chosen(scenario.Access{Only: schemes}); ok && len(schemes) > 0 {
 			return found, true
 		}
 	}
 	return nil, operation.IsOpen()
 }
 
-// chosen returns the credentials for some schemes, one of which may be wrong, or false if there are
+// chosen returns the credentials for the schemes of an access, one of which may be wrong, or false if there are
 // none for one of them.
-func (s *session) chosen(schemes []string, wrong string) (scenario.Credentials, bool) {
+func (s *session) chosen(access scenario.Access) (scenario.Credentials, bool) {
 	found := scenario.Credentials{}
-	for _, name := range schemes {
+	for _, name := range access.Only {
 		credential := s.credential(name)
-		if name == wrong {
+		switch {
+		case name != access.Wrong:
+		case access.Form == scenario.Cut:
+			credential = credential[:max(len(credential)-1, 0)]
+		default:
 			credential = wrongCredential(s.Plan.Document.Scheme(name))
 		}
 		if credential == "" {
@@ -166,6 +170,12 @@ func Apply(request *http.Request, scheme *openapi3.SecurityScheme, credential st
 	default: // bearer, oauth2, openIdConnect
 		request.Header.Set("Authorization", "Bearer "+credential)
 	}
+}
+
+// withoutCredential leaves the scheme of the header Authorization alone.
+func withoutCredential(header http.Header) {
+	scheme, _, _ := strings.Cut(header.Get("Authorization"), " ")
+	header.Set("Authorization", scheme)
 }
 
 // AddHeader adds the header of the options. A document often lists a scheme and not which operations it opens,

@@ -115,6 +115,9 @@ func (s *session) newRequest(ctx context.Context, request scenario.Request, cred
 	for name, credential := range credentials {
 		Apply(sent, s.Plan.Document.Scheme(name), credential)
 	}
+	if request.Access.Form == scenario.Bare {
+		withoutCredential(sent.Header)
+	}
 	s.AddHeader(sent.Header, request.Access)
 	return sent, nil
 }
