@@ -105,8 +105,14 @@ func Shape(template string) string {
 	return strings.TrimSuffix(parameterInPath.ReplaceAllString(template, "{}"), "/")
 }
 
-// Prefix is the shape of a path up to one of its parameters.
+// EndsWithParameter reports whether a path names one thing, and nothing below it.
+func (o *Operation) EndsWithParameter() bool { return strings.HasSuffix(Shape(o.Template), "{}") }
+
+// Prefix is the shape of a path up to one of its parameters, or nothing, if there is no such one.
 func (o *Operation) Prefix(parameter int) string {
+	if parameter < 0 {
+		return ""
+	}
 	end := parameterInPath.FindAllStringIndex(o.Template, -1)[parameter][1]
 	return Shape(o.Template[:end])
 }

@@ -28,44 +28,60 @@ const (
 	longest = 200
 )
 
+// Entry is a value, and where it was seen: what is below one thing is not below another.
+type Entry struct {
+	Value any
+	Place Place
+}
+
+// Place is the path of a request up to its last parameter.
+type Place struct {
+	Shape string   // without its parameters; empty: it has none
+	Trail []string // the parameters, as they were sent
+}
+
 // Pool keeps values. Several goroutines may use it.
 type Pool struct {
-	mu     sync.Mutex
-	values map[string][]any // by name, the newest one last
-	added  int
+	mu      sync.Mutex
+	entries map[string][]Entry // by name, the newest one last
+	added   int
 }
 
 // Learn keeps the values of a response, or of a request that has created something. Nouns say what the value is.
-func (p *Pool) Learn(nouns []string, value any) {
+func (p *Pool) Learn(nouns []string, value any, at Place) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.values == nil {
-		p.values = map[string][]any{}
-	}
-	p.learn(nouns, value, deepest)
+	p.learn(nouns, Entry{value, at}, deepest)
+}
+
+// Add keeps a value under a name.
+func (p *Pool) Add(name string, entry Entry) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.add(name, entry)
 }
 
 // learn is Learn with the lock held.
-func (p *Pool) learn(nouns []string, value any, levels int) {
-	items := jsonvalue.List(value)
+func (p *Pool) learn(nouns []string, entry Entry, levels int) {
+	items := jsonvalue.List(entry.Value)
 	for _, item := range items[:min(len(items), mostItems)] {
-		p.learn(nouns, item, levels)
+		p.learn(nouns, Entry{item, entry.Place}, levels)
 	}
-	object := jsonvalue.Object(value)
+	object := jsonvalue.Object(entry.Value)
 	if levels == 0 {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(object)) {
-		p.learnMember(nouns, name, object[name], levels)
+		p.learnMember(nouns, name, Entry{object[name], entry.Place}, levels)
 	}
 }
 
 // learnMember keeps a member of an object, or what is in it. An array of texts has several of what its name says.
-func (p *Pool) learnMember(nouns []string, name string, member any, levels int) {
-	if items := jsonvalue.List(member); len(items) > 0 && isIdentity(items[0]) {
-		member = items[0]
+func (p *Pool) learnMember(nouns []string, name string, member Entry, levels int) {
+	if items := jsonvalue.List(member.Value); len(items) > 0 && isIdentity(items[0]) {
+		member.Value = items[0]
 	}
-	if !isIdentity(member) {
+	if !isIdentity(member.Value) {
 		p.learn(nounsWithin(nouns, name), member, levels-1)
 		return
 	}
@@ -87,18 +103,21 @@ func isIdentity(value any) bool {
 }
 
 // add keeps a value, which is the newest one from now on.
-func (p *Pool) add(key string, value any) {
-	kept := without(p.values[key], value)
-	if len(kept) == len(p.values[key]) {
+func (p *Pool) add(key string, entry Entry) {
+	if p.entries == nil {
+		p.entries = map[string][]Entry{}
+	}
+	kept := without(p.entries[key], entry.Value)
+	if len(kept) == len(p.entries[key]) {
 		p.added++
 	}
-	p.values[key] = append(kept[max(0, len(kept)-mostValues+1):], value)
+	p.entries[key] = append(kept[max(0, len(kept)-mostValues+1):], entry)
 }
 
 // without leaves out a value, as it is written into a path.
-func without(values []any, value any) []any {
-	return slices.DeleteFunc(slices.Clone(values), func(other any) bool {
-		return fmt.Sprint(other) == fmt.Sprint(value)
+func without(entries []Entry, value any) []Entry {
+	return slices.DeleteFunc(slices.Clone(entries), func(other Entry) bool {
+		return fmt.Sprint(other.Value) == fmt.Sprint(value)
 	})
 }
 
@@ -107,24 +126,24 @@ func (p *Pool) Drop(names []string, value any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, name := range names {
-		if values := p.values[name]; len(values) > 0 {
-			p.values[name] = without(values, value)
+		if entries := p.entries[name]; len(entries) > 0 {
+			p.entries[name] = without(entries, value)
 		}
 	}
 }
 
-// Find returns the newest value under the first of some names that has a suitable one, or nil.
-func (p *Pool) Find(names []string, isSuitable func(any) bool) any {
+// Find returns the newest value under the first of some names that has a suitable one, or false.
+func (p *Pool) Find(names []string, isSuitable func(Entry) bool) (found Entry, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, name := range names {
-		for _, value := range slices.Backward(p.values[name]) {
-			if isSuitable(value) {
-				return value
+		for _, entry := range slices.Backward(p.entries[name]) {
+			if isSuitable(entry) {
+				return entry, true
 			}
 		}
 	}
-	return nil
+	return Entry{}, false
 }
 
 // Added is how many values were added so far.

@@ -33,10 +33,10 @@ func TestFind(t *testing.T) {
 		{NounsOf("/pools/{id}/queues", ""), object("id", "q1"), InPath("/pools/{id}", "id"), nil},
 	} {
 		pool := &Pool{}
-		pool.Learn(c.nouns, c.value)
-		got := pool.Find(c.names, func(any) bool { return true })
-		if got != c.want {
-			t.Errorf("%v of %v under %v: %v, want %v", c.value, c.nouns, c.names, got, c.want)
+		pool.Learn(c.nouns, c.value, Place{})
+		got, _ := pool.Find(c.names, func(Entry) bool { return true })
+		if got.Value != c.want {
+			t.Errorf("%v of %v under %v: %v, want %v", c.value, c.nouns, c.names, got.Value, c.want)
 		}
 	}
 }
@@ -49,16 +49,16 @@ func TestNewest(t *testing.T) {
 	t.Parallel()
 	pool := &Pool{}
 	all := func() (found []any) {
-		pool.Find([]string{"flowid"}, func(value any) bool {
-			found = append(found, value)
+		pool.Find([]string{"flowid"}, func(entry Entry) bool {
+			found = append(found, entry.Value)
 			return false
 		})
 		return found
 	}
 	for number := range 10 {
-		pool.Learn([]string{"flow"}, object("id", json.Number("1"+string(rune('0'+number)))))
+		pool.Learn([]string{"flow"}, object("id", json.Number("1"+string(rune('0'+number)))), Place{})
 	}
-	pool.Learn([]string{"flow"}, object("id", json.Number("15")))
+	pool.Learn([]string{"flow"}, object("id", json.Number("15")), Place{})
 	pool.Drop([]string{"flowid"}, "18")
 	want := []any{json.Number("15"), json.Number("19"), json.Number("17"), json.Number("16"), json.Number("14"), json.Number("13"), json.Number("12")}
 	if got := all(); !slices.Equal(got, want) {

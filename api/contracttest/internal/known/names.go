@@ -130,7 +130,12 @@ func InPath(template, parameter string) (names []string) {
 	plain := Singular(parameter)
 	for _, kind := range identityWords {
 		if strings.HasSuffix(plain, kind) {
-			return append(names, shorterNames(parameter)...)
+			names = append(names, shorterNames(parameter)...)
+			// Some services call a name an id.
+			for _, noun := range nouns {
+				names = append(names, noun+"name")
+			}
+			return names
 		}
 	}
 	// It is named for what it identifies.

@@ -30,13 +30,35 @@ func (d *Draft) adapted(c *single) (filled *single, needs []string) {
 			continue
 		}
 		needs = append(needs, parameter.Name)
-		if text, ok := d.knownText(parameter, names); ok && c.isMadeUp(d, parameter) {
+		isOpen := parameter.In != "path" && c.isMadeUp(d, parameter)
+		if text, ok := d.knownText(parameter, names); ok && isOpen {
 			filled.set(parameter, text)
 		}
 	}
+	filled.fillPath(d, c)
 	adapted, ofBody := d.adaptedBody(c.operation, c.body, c.keeps)
 	filled.body = adapted
 	return filled, append(needs, ofBody...)
+}
+
+// fillPath fills what of a path is made up. Where something below the resource of a test is known, but nothing creates
+// it, the whole path is of what is known.
+func (c *single) fillPath(d *Draft, made *single) {
+	names := c.operation.PathNames
+	isPart := c.use != nil && !c.use.isNamedBy(c.operation, names[len(names)-1])
+	isOpen := func(parameter *openapi3.Parameter) bool {
+		isOfUse := c.use.isNamedBy(c.operation, parameter.Name)
+		return c.about != parameter.Name && (isOfUse && isPart || !isOfUse && made.isMadeUp(d, parameter))
+	}
+	chosen := d.knownPath(c.operation, isOpen)
+	if isPart && chosen[c.use.parameter] != "" {
+		c.use = nil
+	}
+	for name, text := range chosen {
+		if !c.use.isNamedBy(c.operation, name) {
+			c.parameters[name] = text
+		}
+	}
 }
 
 // namesOf are the names under which a parameter of a request is looked up: none, if the test creates what it names.
@@ -78,16 +100,66 @@ func (d *Draft) knownText(parameter *openapi3.Parameter, names []string) (text s
 
 // knownValue is a known value that a schema allows, or nil.
 func (d *Draft) knownValue(wanted *openapi3.Schema, names []string) (found any) {
-	d.pool.Find(names, func(value any) bool {
-		for _, form := range formsOf(value) {
-			if d.values.Fits(wanted, form) {
-				found = form
-				return true
-			}
-		}
-		return false
+	d.pool.Find(names, func(entry known.Entry) bool {
+		found = d.fitting(wanted, entry.Value)
+		return found != nil
 	})
 	return found
+}
+
+// fitting is a value in a form that a schema allows, or nil.
+func (d *Draft) fitting(wanted *openapi3.Schema, value any) any {
+	return first(formsOf(value), func(form any) bool { return d.values.Fits(wanted, form) })
+}
+
+// namesInPath are the names under which a parameter of a path is looked up: what was accepted there comes first.
+func namesInPath(operation *document.Operation, i int) []string {
+	return append([]string{operation.Prefix(i)}, known.InPath(operation.Template, operation.PathNames[i])...)
+}
+
+// knownPath has known values of the parameters of a path that are open. They belong together as far as can be seen: one
+// that was seen below others comes with them.
+func (d *Draft) knownPath(operation *document.Operation, isOpen func(*openapi3.Parameter) bool) map[string]string {
+	chosen := map[string]string{}
+	for i, name := range slices.Backward(operation.PathNames) {
+		parameter := operation.Parameter("path", name)
+		if chosen[name] != "" || parameter == nil || !isOpen(parameter) {
+			continue
+		}
+		entry, isKnown := d.inPath(operation, i, parameter)
+		if !isKnown {
+			continue
+		}
+		chosen[name], _ = document.Written(parameter, entry.Value)
+		if entry.Place.Shape != operation.Prefix(i-1) {
+			continue
+		}
+		for j, text := range entry.Place.Trail {
+			if above := operation.Parameter("path", operation.PathNames[j]); above != nil && isOpen(above) {
+				chosen[above.Name] = text
+			}
+		}
+	}
+	return chosen
+}
+
+// inPath finds a value for a parameter of a path: one that was seen right there, or else anywhere.
+func (d *Draft) inPath(operation *document.Operation, i int, parameter *openapi3.Parameter) (found known.Entry, ok bool) {
+	wanted, _ := document.ParameterSchema(parameter)
+	names := namesInPath(operation, i)
+	for _, isAnywhere := range []bool{false, true} {
+		found, ok = d.pool.Find(names, func(entry known.Entry) bool {
+			isThere := isAnywhere || entry.Place.Shape == operation.Prefix(i-1)
+			_, canBeWritten := document.Written(parameter, d.fitting(wanted, entry.Value))
+			isRefused := i == len(operation.PathNames)-1 && d.hasRefused(operation, entry.Value)
+			return isThere && canBeWritten && !isRefused
+		})
+		if ok {
+			found.Value = d.fitting(wanted, found.Value)
+			return found, true
+		}
+	}
+	return found, false
 }
 
 // formsOf are a value as it is, and as a text or a number: documents do not agree with themselves.

@@ -8,9 +8,10 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/getkin/kin-openapi/openapi3"
+
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
-	"github.com/plantstore/plantstore/api/contracttest/internal/known"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
@@ -132,13 +133,17 @@ func (d *Draft) request(operation *document.Operation, call scenario.Call, heade
 
 // filledPath fills what is left of a path template with what is known, or is the plainest.
 func (d *Draft) filledPath(operation *document.Operation, path string) string {
+	isLeft := func(parameter *openapi3.Parameter) bool { return strings.Contains(path, "{"+parameter.Name+"}") }
+	if !strings.Contains(path, "{") {
+		return path
+	}
+	chosen := d.knownPath(operation, isLeft)
 	for _, parameter := range operation.Parameters {
-		isLeft := parameter.In == "path" && strings.Contains(path, "{"+parameter.Name+"}")
-		if !isLeft {
+		if parameter.In != "path" || !isLeft(parameter) {
 			continue
 		}
-		text, isKnown := d.knownText(parameter, known.InPath(operation.Template, parameter.Name))
-		if !isKnown {
+		text := chosen[parameter.Name]
+		if text == "" {
 			text, _ = d.values.BaseParameter(parameter)
 		}
 		path = strings.Replace(path, "{"+parameter.Name+"}", text, 1)

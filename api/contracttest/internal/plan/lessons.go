@@ -1,9 +1,10 @@
 package plan
 
 import (
+	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
@@ -89,8 +90,11 @@ func (p *Planner) Learn(x scenario.Interaction) {
 		return
 	}
 	isSuccess := x.Status >= http.StatusOK && x.Status < http.StatusMultipleChoices
-	isGone := slices.Contains([]int{http.StatusNotFound, http.StatusGone}, x.Status)
-	if isGone || isSuccess && x.Method == http.MethodDelete {
+	isUnknown := slices.Contains([]int{http.StatusNotFound, http.StatusGone}, x.Status)
+	switch {
+	case isUnknown:
+		p.refuses(operation, x.Path)
+	case isSuccess && x.Method == http.MethodDelete:
 		p.forget(operation, x.Path)
 	}
 	if !isSuccess {
@@ -102,21 +106,59 @@ func (p *Planner) Learn(x scenario.Interaction) {
 	if len(x.Body) > mostLearned {
 		return
 	}
+	at := p.learnPath(operation, x.Path)
 	nouns := known.NounsOf(operation.Template, operation.ResultName(x.Status))
 	isCreate := x.Method == http.MethodPost || x.Method == http.MethodPut
 	if isCreate {
 		// Where the response has less, what was sent says what exists now.
 		sent, _ := jsonvalue.DecodeLoosely(x.RequestBody)
-		p.pool.Learn(nouns, sent)
+		p.pool.Learn(nouns, sent, at)
 	}
 	received, _ := jsonvalue.DecodeLoosely(x.Body) // what is no JSON has no values
-	p.pool.Learn(nouns, received)
+	p.pool.Learn(nouns, received, at)
+}
+
+// learnPath is the place of a path that a service has accepted. What is read there exists, so it is kept: of other
+// requests some are accepted for what does not exist.
+func (p *Planner) learnPath(operation *document.Operation, path string) known.Place {
+	trail := operation.PathValues(path)
+	last := len(trail) - 1
+	if !operation.EndsWithParameter() {
+		return known.Place{Shape: operation.Prefix(last), Trail: trail}
+	}
+	above := known.Place{Shape: operation.Prefix(last - 1), Trail: trail[:last]}
+	if text, err := url.PathUnescape(trail[last]); err == nil && operation.Method == http.MethodGet {
+		p.pool.Add(operation.Prefix(last), known.Entry{Value: text, Place: above})
+	}
+	return above
+}
+
+// mostRefused is how many values are remembered that an operation did not find.
+const mostRefused = 10_000
+
+// refuses remembers that an operation has not found what its path names. Another one may: some read by the name what
+// others change by the id.
+func (p *Planner) refuses(operation *document.Operation, path string) {
+	id := lastInPath(operation, path)
+	p.lessonMu.Lock()
+	defer p.lessonMu.Unlock()
+	isOfBody := p.lesson(operation).hasReferences
+	if id != nil && !isOfBody && len(p.refused) < mostRefused {
+		p.refused[operation.ID+" "+fmt.Sprint(id)] = true
+	}
+}
+
+// hasRefused reports whether an operation has not found a value at the end of its path.
+func (p *Planner) hasRefused(operation *document.Operation, value any) bool {
+	p.lessonMu.Lock()
+	defer p.lessonMu.Unlock()
+	return p.refused[operation.ID+" "+fmt.Sprint(value)]
 }
 
 // forget drops the value at the end of a path, which names nothing any more.
 func (p *Planner) forget(operation *document.Operation, path string) {
-	if id := lastInPath(operation, path); id != nil && strings.HasSuffix(operation.Template, "}") {
-		name := operation.PathNames[len(operation.PathNames)-1]
-		p.pool.Drop(known.InPath(operation.Template, name), id)
+	id := lastInPath(operation, path)
+	if id != nil && operation.EndsWithParameter() {
+		p.pool.Drop(namesInPath(operation, len(operation.PathNames)-1), id)
 	}
 }

@@ -145,6 +145,7 @@ type Planner struct {
 
 	lessonMu sync.Mutex
 	lessons  map[*document.Operation]*lesson
+	refused  map[string]bool // see hasRefused
 
 	mu   sync.Mutex
 	made map[*document.Operation]*operationTests
@@ -166,6 +167,7 @@ func New(judge *judge.Judge, settings Settings) *Planner {
 		uses:    map[*document.Operation]*use{},
 		pool:    &known.Pool{},
 		lessons: map[*document.Operation]*lesson{},
+		refused: map[string]bool{},
 		made:    map[*document.Operation]*operationTests{},
 	}
 	p.findResources()

@@ -1,0 +1,73 @@
+package plan
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+	"github.com/plantstore/plantstore/internal/testing/must"
+)
+
+// boardsDocument has boards in rooms. Nothing says what creates a room.
+const boardsDocument = `
+openapi: 3.0.3
+info: {title: Boards, version: "1"}
+paths:
+  /rooms:
+    get:
+      operationId: listRooms
+      responses: {"200": {description: Rooms., content: {application/json: {schema: {}}}}}
+  /rooms/{room}/boards:
+    parameters: [&room {name: room, in: path, required: true, schema: {type: string}}]
+    get:
+      operationId: listBoards
+      responses: {"200": {description: Boards., content: {application/json: {schema: {}}}}}
+  /rooms/{roomId}/boards/{board_id}:
+    parameters:
+      - {name: roomId, in: path, required: true, schema: {type: string}}
+      - {name: board_id, in: path, required: true, schema: {type: string}}
+    get:
+      operationId: getBoard
+      responses: {"200": {description: A board., content: {application/json: {schema: {}}}}}
+    delete:
+      operationId: deleteBoard
+      responses: {"204": {description: It is gone.}}
+`
+
+// The parameters of a path belong together: a board is asked for in the room in which it was seen. One that an
+// operation has not found, or that was deleted, is not asked for again.
+func TestKnownPath(t *testing.T) {
+	t.Parallel()
+	read, err := document.Parse([]byte(boardsDocument))
+	must.NoError(t, err)
+	p := New(judge.New(read, nil, judge.Settings{}), Settings{})
+	learn := func(method, path string, status int, body string) {
+		p.Learn(scenario.Interaction{Method: method, Path: path, Status: status, Body: []byte(body)})
+	}
+	pathOf := func(id string) string {
+		operation := read.Operation(id)
+		return p.Draft(t.Name()).filledPath(operation, operation.Template)
+	}
+	steps := []struct {
+		learn func()
+		id    string
+		want  string
+	}{
+		{func() {}, "getBoard", "/rooms/Ficus/boards/Ficus"},
+		{func() { learn(http.MethodGet, "/rooms/r%201/boards", 200, `[{"id":"s1"},{"id":"s2"}]`) }, "getBoard", "/rooms/r%201/boards/s2"},
+		{func() { learn(http.MethodGet, "/rooms", 200, `{"items":[{"id":"r2"}]}`) }, "listBoards", "/rooms/r2/boards"},
+		{func() {}, "getBoard", "/rooms/r%201/boards/s2"},
+		{func() { learn(http.MethodGet, "/rooms/r%201/boards/s2", 404, "") }, "getBoard", "/rooms/r%201/boards/s1"},
+		{func() {}, "deleteBoard", "/rooms/r%201/boards/s2"},
+		{func() { learn(http.MethodDelete, "/rooms/r%201/boards/s1", 204, "") }, "getBoard", "/rooms/r2/boards/Ficus"},
+	}
+	for i, step := range steps {
+		step.learn()
+		if got := pathOf(step.id); got != step.want {
+			t.Errorf("step %d: %s, want %s", i, got, strings.TrimSpace(step.want))
+		}
+	}
+}
