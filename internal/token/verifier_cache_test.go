@@ -204,27 +204,3 @@ func TestNewTokenTakesEffect(t *testing.T) {
 		wantVerify(t, v, text, nil)
 	})
 }
-
-// Both secrets work until the grace is over, and then the new one.
-func TestRotationGracePeriod(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := open(t)
-		stored, before := token.New("n", nil, 24*time.Hour)
-		must.NoError(t, store.CreateToken(t.Context(), stored))
-		var after string
-		err := store.UpdateToken(t.Context(), stored.ID, func(s *token.Token) (err error) {
-			after, err = s.Rotate(time.Now(), time.Hour)
-			return err
-		})
-		must.NoError(t, err)
-		v := verifier(t, store, "")
-		for _, c := range []struct {
-			wait time.Duration
-			old  error
-		}{{0, nil}, {time.Hour - time.Microsecond, nil}, {time.Microsecond, token.ErrInvalid}} {
-			time.Sleep(c.wait)
-			wantVerify(t, v, before, c.old)
-			wantVerify(t, v, after, nil)
-		}
-	})
-}
