@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	historyRounds   = 32
+	historyRounds   = 40
 	historyFailover = 8 // every eighth round changes the primary
 	historyClients  = 6
 	historyPlants   = 4
@@ -34,7 +34,7 @@ const (
 )
 
 // TestDrillHistories lets clients of two servers write and read the same few plants, while backends
-// of PostgreSQL are killed, the primary changes, and the clocks of the servers jump by an hour.
+// of PostgreSQL are killed, it crashes, the primary changes, and the clocks of the servers jump by an hour.
 // In each round the clients have other plants. What they have sent and learnt must be a history
 // that the document allows (plantModel), and the followers of both servers must have every change
 // once, in an order that fits.
@@ -48,6 +48,8 @@ func TestDrillHistories(t *testing.T) {
 		{"statements cancelled", func() { h.onSessions("pg_cancel_backend") }},
 		{"plants locked", h.lockPlants},
 		{"a backend killed", h.killBackend},
+		{"a crash", h.crash},
+		{"a crash with synchronous_commit = off", h.crashWithoutSync},
 	}
 	for i := range historyRounds {
 		fault := faults[i%len(faults)]
@@ -86,11 +88,13 @@ type histories struct {
 	final      map[int64]plantState
 	undecided  int
 	faults     map[string]int
+	outages    []time.Duration // from a failover to the next success
 }
 
 func newHistories(t *testing.T) *histories {
 	t.Helper()
-	primary := pgtest.NewServer(t, "synchronous_standby_names = '*'", "wal_keep_size = '64MB'")
+	primary := pgtest.NewServer(t, "synchronous_standby_names = '*'", "wal_keep_size = '64MB'",
+		"wal_writer_delay = '10s'") // so a crash loses what it may
 	standby := primary.NewStandby()
 	h := &histories{
 		t: t, primary: primary, standby: standby, dsn: pgtest.URL(primary, standby), began: time.Now(),

@@ -60,6 +60,30 @@ func (h *histories) killBackend() {
 	must.NoError(h.t, syscall.Kill(pid, syscall.SIGKILL))
 }
 
+// crash stops PostgreSQL as a power cut does, and starts it again.
+func (h *histories) crash() {
+	h.primary.StopImmediately()
+	h.primary.Start()
+	h.waitForStandby()
+}
+
+// crashWithoutSync lets PostgreSQL crash after an administrator has said that commits need not wait
+// for the disk. Those of the servers do.
+func (h *histories) crashWithoutSync() {
+	conn := pgtest.Connect(h.t, pgtest.URL(h.primary))
+	for _, statement := range []string{
+		`ALTER SYSTEM SET synchronous_commit = off`,
+		`ALTER DATABASE postgres SET synchronous_commit = off`,
+		`ALTER ROLE plantstore SET synchronous_commit = off`,
+		`SELECT pg_reload_conf()`,
+	} {
+		_, err := conn.Exec(h.t.Context(), statement)
+		must.NoError(h.t, err)
+	}
+	h.waitForMore(10 * historyClients)
+	h.crash()
+}
+
 // failover kills the primary, promotes the standby, and makes a new standby of the old primary.
 func (h *histories) failover() {
 	// A commit whose wait for the standby was cancelled is visible, and may not be on the standby.
@@ -69,10 +93,12 @@ func (h *histories) failover() {
 		return h.query(h.primary, `SELECT (coalesce(max(flush_lsn), '0/0') >= $1::TEXT::PG_LSN)::TEXT FROM pg_stat_replication`, end) == "true"
 	})
 	h.primary.Kill()
+	killed := time.Now()
 	h.standby.Promote()
 	h.primary, h.standby = h.standby, h.primary
 	h.synchronous("")
-	h.waitForMore(historyClients)
+	h.waitForMore(1)
+	h.outages = append(h.outages, time.Since(killed).Round(time.Millisecond))
 	h.standby.Follow(h.primary)
 	h.synchronous("*")
 	h.waitForStandby()

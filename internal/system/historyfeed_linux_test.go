@@ -350,7 +350,7 @@ func (h *histories) figures() {
 	for _, name := range slices.Sorted(maps.Keys(h.faults)) {
 		faults = append(faults, fmt.Sprint(h.faults[name], " × ", name))
 	}
-	h.t.Logf("figures: %d operations in %d histories (%d not decided), %v; %s; %d changes for each of %d followers; %v",
-		len(h.all), historyRounds*historyPlants, h.undecided, outcomes, strings.Join(faults, ", "),
+	h.t.Logf("figures: %d operations in %d histories (%d not decided), %v; %s; a success %v after the primary was killed; %d changes for each of %d followers; %v",
+		len(h.all), historyRounds*historyPlants, h.undecided, outcomes, strings.Join(faults, ", "), h.outages,
 		len(h.followers[0].changes), len(h.followers), time.Since(h.began).Round(time.Second))
 }

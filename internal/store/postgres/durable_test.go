@@ -87,30 +87,6 @@ func valuesOf(t *testing.T, db database) string {
 	return value[string](t, db, `SELECT coalesce(string_agg(DISTINCT value, ', '), '') FROM commits`)
 }
 
-// synchronous_commit is turned off for the server, the database and the role while the service
-// runs; then the server crashes.
-func TestDrillSynchronousCommitOff(t *testing.T) {
-	server := pgtest.NewServer(t, "wal_writer_delay = '10s'") // so a crash loses what it may
-	load := startLoad(t, pgtest.URL(server))
-	for _, statement := range []string{
-		`ALTER SYSTEM SET synchronous_commit = off`,
-		`ALTER DATABASE postgres SET synchronous_commit = off`,
-		`ALTER ROLE plantstore SET synchronous_commit = off`,
-	} {
-		load.waitForMore(50)
-		admin := pgtest.Connect(t, pgtest.URL(server))
-		execute(t, admin, statement)
-		execute(t, admin, `SELECT pg_reload_conf()`)
-		load.waitForMore(200)
-		server.StopImmediately()
-		server.Start()
-	}
-	load.waitForMore(50)
-	execute(t, pgtest.Connect(t, pgtest.URL(server)), `ALTER ROLE plantstore SET synchronous_commit = on`)
-	acknowledged, lost := load.stop()
-	t.Logf("figures: 3 crashes with synchronous_commit = off, %d creates acknowledged, %d lost", acknowledged, lost)
-}
-
 // A write notices that the server was restarted or is another one, through a pooler, too.
 func TestEpochAfterServerStart(t *testing.T) {
 	dsn := pgtest.DSN(t)
