@@ -14,6 +14,7 @@ import (
 const (
 	leftOut     = "the options leave it out"
 	notIncluded = "the options do not include it"
+	logsOut     = "its name says that it ends the session of the credentials, which all other requests need: to send it all the same, name it in --include, in Go Include"
 	dangerous   = "its name says that it ends the service or drops data: to send it all the same, name it in --include, in Go Include"
 )
 
@@ -40,6 +41,8 @@ func (o Options) chosen(operations []*document.Operation) (choice, error) {
 		switch {
 		case isLeftOut:
 			chosen.never[id] = leftOut
+		case logsOutBy(operation) && !isNamed(o.Include, operation):
+			chosen.never[id] = logsOut
 		case isDangerous(operation) && !isNamed(o.Include, operation):
 			chosen.never[id] = dangerous
 		case isUnwanted:
@@ -81,8 +84,15 @@ func isDangerous(operation *document.Operation) bool {
 	if operation.Method == http.MethodGet || operation.Method == http.MethodHead {
 		return false
 	}
-	words := wordOfName.FindAllString(operation.ID+" "+operation.Template, -1)
-	return slices.ContainsFunc(words, func(word string) bool {
-		return slices.Contains([]string{"shutdown", "terminate", "drop", "reset", "clear", "wipe", "purge"}, strings.ToLower(word))
-	})
+	return hasWord(operation, "shutdown", "terminate", "drop", "reset", "clear", "wipe", "purge")
+}
+
+// logsOutBy reports whether the name or the path of an operation says that it ends a session. Links of pages are why
+// many do that by GET.
+func logsOutBy(operation *document.Operation) bool { return hasWord(operation, "logout", "signout") }
+
+// hasWord reports whether the name or the path of an operation has one of some words.
+func hasWord(operation *document.Operation, words ...string) bool {
+	found := wordOfName.FindAllString(operation.ID+" "+operation.Template, -1)
+	return slices.ContainsFunc(found, func(word string) bool { return slices.Contains(words, strings.ToLower(word)) })
 }

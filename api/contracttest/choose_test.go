@@ -35,6 +35,8 @@ paths:
         "404": {description: None.}
   /admin/shutdown:
     post: {responses: {"204": {description: It ends.}}}
+  /logout:
+    get: {operationId: endSession, responses: {"200": {description: Good bye.}}}
   /admin/reset-date:
     get: {operationId: getResetDate, responses: {"200": {description: A date.}}}
 `
@@ -54,6 +56,7 @@ func TestChoose(t *testing.T) {
 		"some paths":            {Options{Include: []string{"/things*"}}, "addThing getThing"},
 		"all but":               {Options{Exclude: []string{"/admin*", "addThing"}}, "getThing"},
 		"a dangerous operation": {Options{Include: []string{"*", "clearThings"}}, "addThing clearThings getResetDate getThing"},
+		"a logout":              {Options{Include: []string{"/logout"}}, "endSession"},
 		"one without an id":     {Options{Include: []string{"POST /admin/shutdown"}}, "POST /admin/shutdown"},
 		"both":                  {Options{Include: []string{"POST /admin/shutdown"}, Exclude: []string{"POST"}}, ""},
 		"left out and included": {Options{Include: []string{"things"}, LeaveOut: []string{"addThing"}}, "getThing"},

@@ -98,6 +98,11 @@ func New(text []byte, o Options) (*Contract, error) {
 			return nil, fmt.Errorf("contracttest: the options name the operation %q, but the document has none", id)
 		}
 	}
+	for name := range o.Values {
+		if !read.Names(name) {
+			return nil, fmt.Errorf("contracttest: the options have a value for %q, but the document has no parameter or member of a body with this name", name)
+		}
+	}
 	chosen, err := o.chosen(read.Operations)
 	if err != nil {
 		return nil, err

@@ -25,8 +25,11 @@ type Options struct {
 	LeaveOut []string
 	// Include are the only operations that are tested, Exclude others of which no request is sent: by operationId,
 	// path, method or tag, as {"GET", "/things*"}; a star stands for the rest of an id or a path. Operations with
-	// names such as shutdown, drop, reset or clear are tested only if Include has their id or their path.
+	// names such as shutdown, drop, reset, clear or logout are tested only if Include has their id or their path.
 	Include, Exclude []string
+	// Values are values of parameters and of members of bodies, by name, as {"tenant": "acme"}: what a document cannot
+	// know, or does not say. Each request that may have one has it. That a service accepts other values is not tested.
+	Values map[string]string
 	// Only is the id of a cause: [Contract.Run] ends when a test has found it. The seed of the run that has found it
 	// draws the same requests again.
 	Only string
@@ -150,6 +153,7 @@ func (o Options) ofPlan(seed uint64, chosen choice) plan.Settings {
 		Settings: values.Settings{
 			FirstID: o.FirstID,
 			Rules:   o.Rules,
+			Values:  o.Values,
 			Seed:    seed,
 			Enough:  o.enough,
 		},

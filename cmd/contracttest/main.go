@@ -42,7 +42,7 @@ The tests create, change and delete resources at URL, and send what a service mu
 refuse. Do not run them on a service with data that you need. An interrupt (Ctrl-C) ends
 them with a report of what was found so far.
 
-Operations with names such as shutdown, drop, reset or clear are left out, unless --include
+Operations with names such as shutdown, drop, reset, clear or logout are left out, unless --include
 has their id or path. --include '*' stands for all others.
 
 Exit status:
@@ -100,6 +100,10 @@ func command() *cli.Command {
 			&cli.StringSliceFlag{
 				Name:  "exclude",
 				Usage: "send no request of the operations with this `ID, PATH, METHOD or TAG`",
+			},
+			&cli.StringSliceFlag{
+				Name:  "value",
+				Usage: "send `NAME=VALUE` as this parameter or member of a body wherever it may be: a tenant, a version",
 			},
 			&cli.StringFlag{
 				Name:  "only",

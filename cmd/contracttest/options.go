@@ -31,6 +31,11 @@ func optionsOf(cmd *cli.Command) (options contracttest.Options, err error) {
 	if err != nil {
 		return options, err
 	}
+	given, err := parseValues(cmd.StringSlice("value"))
+	if err != nil {
+		return options, err
+	}
+	options.Values = merged(options.Values, given)
 	options.Header = merged(options.Header, header)
 	options.Known = merged(options.Known, known)
 	options.Seed = cmp.Or(cmd.Uint64("seed"), options.Seed)
@@ -108,6 +113,19 @@ func merged[M ~map[string]V, V any](a, b M) M {
 	maps.Copy(all, a)
 	maps.Copy(all, b)
 	return all
+}
+
+// parseValues reads texts such as "name=value".
+func parseValues(texts []string) (map[string]string, error) {
+	given := map[string]string{}
+	for _, text := range texts {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok {
+			return nil, fmt.Errorf("--value must be NAME=VALUE, got %q", text)
+		}
+		given[name] = value
+	}
+	return given, nil
 }
 
 // parseHeader reads lines such as "Name: value". A name may be given more than once.

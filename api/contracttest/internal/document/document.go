@@ -27,6 +27,8 @@ import (
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 )
 
 // Document is an OpenAPI document that can be asked about requests.
@@ -142,6 +144,31 @@ func (d *Document) Serving(method, path string) *Operation {
 // Operation returns the operation with an id, or nil.
 func (d *Document) Operation(id string) *Operation {
 	return first(d.Operations, func(o *Operation) bool { return o.ID == id })
+}
+
+// Names reports whether a request may have a parameter, or a member in its JSON, with a name.
+func (d *Document) Names(name string) bool {
+	seen := map[*openapi3.Schema]bool{}
+	return slices.ContainsFunc(d.Operations, func(o *Operation) bool {
+		isIt := func(parameter *openapi3.Parameter) bool { return parameter.Name == name }
+		body := o.BodySchema()
+		return slices.ContainsFunc(o.Parameters, isIt) || body != nil && hasMember(body, name, seen)
+	})
+}
+
+// hasMember reports whether a value of a schema that was not seen yet may have a member with a name, at any depth.
+func hasMember(of *openapi3.Schema, name string, seen map[*openapi3.Schema]bool) bool {
+	if seen[of] {
+		return false
+	}
+	seen[of] = true
+	parts := slices.Concat(of.AllOf, of.AnyOf, of.OneOf, openapi3.SchemaRefs{of.Items, of.AdditionalProperties.Schema})
+	for _, property := range of.Properties {
+		parts = append(parts, property)
+	}
+	return of.Properties[name] != nil || slices.ContainsFunc(parts, func(part *openapi3.SchemaRef) bool {
+		return part != nil && hasMember(schema.Of(part), name, seen)
+	})
 }
 
 // HasPath reports whether the document has the path, with any method.

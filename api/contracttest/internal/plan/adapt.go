@@ -64,7 +64,9 @@ func (c *single) fillPath(d *Draft, made *single) {
 // namesOf are the names under which a parameter of a request is looked up: none, if the test creates what it names.
 func (d *Draft) namesOf(c *single, parameter *openapi3.Parameter) []string {
 	switch {
-	case parameter.In != "path" && !parameter.Required, c.about == parameter.Name:
+	case d.values.IsGiven(parameter.Name), c.about == parameter.Name:
+		return nil
+	case parameter.In != "path" && !parameter.Required:
 		return nil
 	case parameter.In != "path":
 		return known.Elsewhere(parameter.Name)
@@ -123,7 +125,8 @@ func (d *Draft) knownPath(operation *document.Operation, isOpen func(*openapi3.P
 	chosen := map[string]string{}
 	for i, name := range slices.Backward(operation.PathNames) {
 		parameter := operation.Parameter("path", name)
-		if chosen[name] != "" || parameter == nil || !isOpen(parameter) {
+		isUnknown := chosen[name] == "" && parameter != nil && !d.values.IsGiven(name)
+		if !isUnknown || !isOpen(parameter) {
 			continue
 		}
 		entry, isKnown := d.inPath(operation, i, parameter)
@@ -135,7 +138,8 @@ func (d *Draft) knownPath(operation *document.Operation, isOpen func(*openapi3.P
 			continue
 		}
 		for j, text := range entry.Place.Trail {
-			if above := operation.Parameter("path", operation.PathNames[j]); above != nil && isOpen(above) {
+			above := operation.Parameter("path", operation.PathNames[j])
+			if above != nil && isOpen(above) && !d.values.IsGiven(above.Name) {
 				chosen[above.Name] = text
 			}
 		}
@@ -249,10 +253,14 @@ func (f *filler) within(of *openapi3.Schema, value any, at string, levels int) a
 	filled := map[string]any{}
 	for name, inner := range object {
 		place := at + "/" + jsonvalue.Escape(name)
-		if f.lesson.leftOut[place] && !f.isKept(place) {
+		isGiven := f.values.IsGiven(name)
+		if f.lesson.leftOut[place] && !f.isKept(place) && !isGiven {
 			continue
 		}
 		filled[name] = inner
+		if isGiven {
+			continue
+		}
 		if property := f.values.Property(shape, name); property != nil {
 			filled[name] = f.member(property, inner, place, levels)
 		}

@@ -167,7 +167,7 @@ func (u *use) named(body, id any) any {
 // requires.
 func (d *Draft) required(operation *document.Operation, query url.Values, header http.Header) (pairs []string) {
 	for _, parameter := range operation.Parameters {
-		if !parameter.Required {
+		if !parameter.Required && !d.values.IsGiven(parameter.Name) {
 			continue
 		}
 		inQuery := parameter.In == "query" && !query.Has(parameter.Name)

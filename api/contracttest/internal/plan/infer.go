@@ -51,7 +51,7 @@ func (p *Planner) inferResource(get *document.Operation, above string) {
 	}
 	create := p.inferredCreate(above, x.Replace)
 	parent := p.parentOf(get)
-	isOrphan := len(get.PathNames) > 1 && parent == nil
+	isOrphan := parent == nil && p.needsParentOf(get)
 	if !p.infers(create) || isOrphan {
 		return
 	}
@@ -73,9 +73,15 @@ func (p *Planner) inferResource(get *document.Operation, above string) {
 		x.Create, get.PathNames[len(get.PathNames)-1], strings.Join(takes, ", "), found.where))
 }
 
+// needsParentOf reports whether what an operation reads is below something that the options do not give.
+func (p *Planner) needsParentOf(get *document.Operation) bool {
+	above := get.PathNames[:len(get.PathNames)-1]
+	return slices.ContainsFunc(above, func(name string) bool { return !p.values.IsGiven(name) })
+}
+
 // parentOf is the resource that a thing is below which an operation reads, or nil.
 func (p *Planner) parentOf(get *document.Operation) *resource {
-	if len(get.PathNames) < 2 {
+	if len(get.PathNames) < 2 || p.values.IsGiven(get.PathNames[len(get.PathNames)-2]) {
 		return nil
 	}
 	return p.resourceAt(get.Prefix(len(get.PathNames) - 2))
@@ -99,6 +105,9 @@ func (p *Planner) inferBelow() {
 	for _, operation := range p.Document.Operations {
 		isKnown := p.uses[operation] != nil || p.isLeftOut(operation) || !p.infers(operation)
 		for i := len(operation.PathNames) - 1; i >= 0 && !isKnown; i-- {
+			if isKnown = p.values.IsGiven(operation.PathNames[i]); isKnown {
+				break
+			}
 			if x := p.resourceAt(operation.Prefix(i)); x != nil && !p.isLeftOut(x.create) {
 				p.uses[operation] = &use{x, operation.PathNames[i]}
 				isKnown = true

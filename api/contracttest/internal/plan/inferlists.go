@@ -74,7 +74,8 @@ func (p *Planner) canBeList(operation *document.Operation, x *resource) bool {
 	isKnown := slices.ContainsFunc(p.lists, func(l *listing) bool {
 		return l.operation == operation
 	})
-	isOfAnother := len(operation.PathNames) > 0 && x.parent == nil
+	isOpen := func(name string) bool { return !p.values.IsGiven(name) }
+	isOfAnother := slices.ContainsFunc(operation.PathNames, isOpen) && x.parent == nil
 	isUsed := isKnown || p.isLeftOut(operation)
 	return !isUsed && !isOfAnother && !operation.Streams()
 }

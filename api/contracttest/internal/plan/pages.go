@@ -168,10 +168,11 @@ func (t *listTest) pages(l *listing, query url.Values, byAfter bool, visit func(
 func (t *listTest) path() string {
 	operation := t.list.operation
 	use := t.uses[operation]
-	if use == nil || len(t.things) == 0 {
-		return operation.Template
+	path := operation.Template
+	if use != nil && len(t.things) > 0 {
+		path = use.fill(operation, path, t.things[0].Parent)
 	}
-	return use.fill(operation, operation.Template, t.things[0].Parent)
+	return t.filledPath(operation, path)
 }
 
 // step is the request of the next page.

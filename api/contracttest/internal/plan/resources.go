@@ -73,7 +73,7 @@ func (u *use) isOn(operation *document.Operation) bool {
 // above is the use of what the resource is below, or nil.
 func (u *use) above(operation *document.Operation) *use {
 	i := slices.Index(operation.PathNames, u.parameter)
-	if u.parent == nil || i == 0 {
+	if u.parent == nil || i < 1 {
 		return nil
 	}
 	return &use{u.parent, operation.PathNames[i-1]}
@@ -81,11 +81,12 @@ func (u *use) above(operation *document.Operation) *use {
 
 // isNamedBy reports whether a path parameter of an operation identifies the resource, or what that is below.
 func (u *use) isNamedBy(operation *document.Operation, parameter string) bool {
-	if u == nil {
-		return false
+	for ; u != nil; u = u.above(operation) {
+		if u.parameter == parameter {
+			return true
+		}
 	}
-	last := slices.Index(operation.PathNames, u.parameter)
-	return slices.Index(operation.PathNames, parameter) <= last
+	return false
 }
 
 // findResources finds the resources that links and the options declare, and infers others. Links come

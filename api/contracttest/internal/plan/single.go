@@ -61,7 +61,8 @@ func (p *Planner) plainest(operation *document.Operation, name, promise string, 
 	}
 	for _, parameter := range operation.Parameters {
 		isIdentity := parameter.In == "path" && c.use.isNamedBy(operation, parameter.Name)
-		if isIdentity || !parameter.Required {
+		isSent := parameter.Required || p.values.IsGiven(parameter.Name)
+		if isIdentity || !isSent {
 			continue
 		}
 		// Else the operation has no tests.

@@ -155,7 +155,7 @@ func (g *Generator) objectBase(wanted *openapi3.Schema, inRecursion bool) map[st
 		isFull := uint64(len(object)) >= orMost(wanted.MaxProps)
 		canLeaveOut := (inRecursion || isFull) && !isRequired(wanted, name)
 		if !canLeaveOut && !g.IsAbsent(property) {
-			object[name] = g.Base(property)
+			object[name] = g.baseOf(name, property)
 		}
 	}
 	return g.grown(wanted, object, wanted.MinProps)

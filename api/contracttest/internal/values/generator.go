@@ -50,6 +50,8 @@ type Settings struct {
 	FirstID int64          // where the identities begin; 0: 1,000,000
 	Rules   scenario.Rules // what a service promises beyond OpenAPI
 	Few     bool           // makes few texts for each place
+	// By name of a parameter or a member.
+	Values map[string]string
 	// How many values are made for one schema; 0: enough.
 	Enough int
 	// Of the values; they are made for requests mostly.

@@ -29,7 +29,8 @@ type ParameterVariant struct {
 // BaseParameter writes the plainest value of a parameter, or reports false if none is known.
 func (g *Generator) BaseParameter(parameter *openapi3.Parameter) (text string, ok bool) {
 	wanted, _ := document.ParameterSchema(parameter)
-	for _, value := range []any{parameter.Example, wanted.Example, g.Base(wanted)} {
+	value, _ := g.given(parameter.Name, wanted)
+	for _, value := range []any{value, parameter.Example, wanted.Example, g.Base(wanted)} {
 		// Null cannot be written, and stands for an example that is not there.
 		if text, ok := document.Written(parameter, jsonvalue.Normal(value)); ok && value != nil {
 			return text, true
@@ -48,7 +49,7 @@ func (g *Generator) ParameterVariants(parameter *openapi3.Parameter) (all []Para
 		// It is the easiest match of a pattern.
 		own.Example = parameter.Example
 	}
-	variants := append(exampleVariant(parameter), g.Variants(&own)...)
+	variants := g.onlyGiven(parameter.Name, &own, append(exampleVariant(parameter), g.Variants(&own)...))
 	if !isJSON {
 		variants = g.asTexts(&own, variants, parameter.In)
 	}

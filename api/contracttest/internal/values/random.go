@@ -57,8 +57,12 @@ func (g *Generator) drawObject(draws *Draws, flat *openapi3.Schema) any {
 	for _, name := range PropertyNames(flat) {
 		property := flat.Properties[name].Value
 		isThere := isRequired(flat, name) || draws.Coin()
-		if isThere && !g.IsAbsent(property) {
-			object[name] = g.Draw(draws, property)
+		if !isThere || g.IsAbsent(property) {
+			continue
+		}
+		object[name] = g.Draw(draws, property)
+		if value, isGiven := g.given(name, property); isGiven {
+			object[name] = value
 		}
 	}
 	if takesAnyMember(flat) && draws.Coin() {

@@ -336,7 +336,7 @@ func (g *Generator) presence(wanted *openapi3.Schema, name string, property *ope
 	all := []Variant{{
 		Pointer: "/" + name,
 		Keyword: "required",
-		Value:   g.with(wanted, name, g.Base(property)),
+		Value:   g.with(wanted, name, g.baseOf(name, property)),
 		Valid:   true,
 	}}
 	without := g.with(wanted, name, nil)
@@ -356,7 +356,7 @@ func (g *Generator) presence(wanted *openapi3.Schema, name string, property *ope
 
 // memberVariants are objects with the variants of a member.
 func (g *Generator) memberVariants(wanted *openapi3.Schema, name string, property *openapi3.Schema) (all []Variant) {
-	for _, variant := range g.variants(property) {
+	for _, variant := range g.onlyGiven(name, property, g.variants(property)) {
 		var whole any
 		if !variant.Demand {
 			whole = g.with(wanted, name, variant.Value)

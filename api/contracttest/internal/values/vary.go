@@ -31,7 +31,7 @@ func (g *Generator) Varied(wanted *openapi3.Schema) any {
 	for _, name := range PropertyNames(flat) {
 		property := flat.Properties[name].Value
 		old, isThere := object[name]
-		if isThere && !g.IsIdentity(property) {
+		if isThere && !g.IsIdentity(property) && !g.IsGiven(name) {
 			object[name] = g.vary(property, old)
 		}
 	}
