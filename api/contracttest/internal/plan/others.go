@@ -18,10 +18,7 @@ func (d *Draft) two(x *resource) (one, other *scenario.Thing, steps []scenario.S
 		if fmt.Sprint(one.ID) != fmt.Sprint(other.ID) {
 			return nil
 		}
-		return scenario.Broken{
-			Cause: x.create.ID + ": two resources have one identity", Rank: scenario.Behaviour,
-			Message: fmt.Sprintf("two resources have the identity %v", one.ID),
-		}
+		return oneIdentity(x, one.ID)
 	}}}
 	return one, other, append(steps, d.read(other)...)
 }
@@ -59,13 +56,7 @@ func (d *Draft) createsNew(x *resource) []scenario.Step {
 	steps := append([]scenario.Step{{Create: thing}}, d.read(thing)...)
 	return append(steps, scenario.Later(func() []scenario.Step {
 		return []scenario.Step{{
-			Call: func() scenario.Call {
-				return scenario.Call{
-					Operation: x.create.ID,
-					Of:        x.target(thing),
-					Body:      orNil(d.varied(x, thing)),
-				}
-			},
+			Call: func() scenario.Call { return d.creationOf(x, thing) },
 			Then: func(got scenario.Interaction) []scenario.Step {
 				if got.Status >= http.StatusMultipleChoices {
 					return nil

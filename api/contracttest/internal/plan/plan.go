@@ -9,6 +9,7 @@
 //     (parameters.go), of its body (bodies.go). single.go has the request, singlemaker.go makes them, kept.go
 //     keeps them, and surroundings.go has the steps around the request.
 //   - paths.go: methods and paths that the document does not have.
+//   - atonce.go: requests at the same time.
 //   - sequences.go: what is created can be read, changed and deleted, and nothing else changes.
 //     others.go: two resources do not touch each other. below.go: nor are things below one another. replacements.go: a PUT removes what it does not have. location.go: Location leads to what was created.
 //   - conditions.go: If-Match and If-None-Match.

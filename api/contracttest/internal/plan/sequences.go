@@ -41,6 +41,10 @@ var sequences = []sequence{
 	{"a replacement changes the ETag", []string{http.MethodGet, http.MethodPut}, changesETag(http.MethodPut), hasETag},
 	{"a change changes the ETag", []string{http.MethodGet, http.MethodPatch}, changesETag(http.MethodPatch), hasETag},
 	{"a create replaces nothing", []string{http.MethodGet}, (*Draft).createsNew, refusesConflicts},
+	{"creates at the same time have identities of their own", nil, (*Draft).identitiesDiffer, assignsIdentity},
+	{"of creates at the same time with one identity, one succeeds", nil, (*Draft).createsOne, refusesConflicts},
+	{"of replacements at the same time with one If-Match, one succeeds", []string{http.MethodGet, http.MethodPut}, changesOnce(http.MethodPut), takesIfMatch(http.MethodPut)},
+	{"of changes at the same time with one If-Match, one succeeds", []string{http.MethodGet, http.MethodPatch}, changesOnce(http.MethodPatch), takesIfMatch(http.MethodPatch)},
 	// Of others, a read sees it.
 	{"a replacement removes what it does not have", []string{http.MethodGet, http.MethodPut}, (*Draft).putRemoves, func(x *resource) bool {
 		return x.inferred
@@ -49,6 +53,9 @@ var sequences = []sequence{
 
 // hasETag reports whether the document promises an ETag for a read.
 func hasETag(x *resource) bool { return x.uses[http.MethodGet].Sends("ETag") }
+
+// assignsIdentity reports whether the service gives what is created an identity.
+func assignsIdentity(x *resource) bool { return x.assigned && x.create.Method == http.MethodPost }
 
 // refusesConflicts reports whether a second create with an identity must fail.
 func refusesConflicts(x *resource) bool {

@@ -1,0 +1,169 @@
+package plan
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// What is right for one client after the other may be wrong for several at the same time: between the look at what is
+// there and the write, another one comes. Such a mistake is seen only now and then, and a right service never makes it.
+
+// together is how many requests are sent at the same time.
+const together = 6
+
+// successes are the responses of requests that have succeeded.
+type successes struct {
+	mu  sync.Mutex
+	all []scenario.Interaction
+}
+
+// add adds a response, if it is one.
+func (s *successes) add(got scenario.Interaction) error {
+	if got.Status < http.StatusMultipleChoices {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.all = append(s.all, got)
+	}
+	return nil
+}
+
+// atOnce is a step that sends requests at the same time.
+func (s *successes) atOnce(calls []scenario.Call) (all scenario.Step) {
+	for i, call := range calls {
+		step := scenario.Step{
+			Call:  func() scenario.Call { return call },
+			Check: s.add,
+		}
+		if i > 0 {
+			step.Meanwhile = []scenario.Step{all}
+		}
+		all = step
+	}
+	return all
+}
+
+// identitiesDiffer fails if creates at the same time give one identity twice. The first create, which is alone, also
+// makes what the others need.
+func (d *Draft) identitiesDiffer(x *resource) []scenario.Step {
+	first := x.thing(nil)
+	created := &successes{}
+	return []scenario.Step{{Create: first}, scenario.Later(func() []scenario.Step {
+		var calls []scenario.Call
+		for range together {
+			thing := x.thing(nil)
+			thing.Parent = first.Parent
+			calls = append(calls, d.creationOf(x, thing))
+		}
+		return []scenario.Step{created.atOnce(calls), scenario.Verify(func() error {
+			return x.differ(created.all)
+		})}
+	})}
+}
+
+// creationOf is the call that creates a thing with values that vary.
+func (d *Draft) creationOf(x *resource, thing *scenario.Thing) scenario.Call {
+	return scenario.Call{
+		Operation: x.create.ID,
+		Of:        x.target(thing),
+		Body:      orNil(d.varied(x, thing)),
+	}
+}
+
+// differ returns an error if two creates have one identity.
+func (x *resource) differ(created []scenario.Interaction) error {
+	seen := map[string]bool{}
+	for _, got := range created {
+		id := fmt.Sprint(x.identityIn(x.create, got))
+		if seen[id] {
+			return oneIdentity(x, id)
+		}
+		seen[id] = true
+	}
+	return nil
+}
+
+// oneIdentity says that two resources have the same identity, which fails tests of all kinds.
+func oneIdentity(x *resource, id any) error {
+	return scenario.BrokenBy(x.create.ID+": two resources have one identity", "two resources have the identity %v", id)
+}
+
+// createsOne fails if creates at the same time with one identity succeed, although a second one must conflict.
+func (d *Draft) createsOne(x *resource) []scenario.Step {
+	thing := x.thing(nil)
+	created := &successes{}
+	return []scenario.Step{{Create: thing}, scenario.Later(func() []scenario.Step {
+		thing := &scenario.Thing{Creator: thing.Creator, Parent: thing.Parent, ID: d.values.Identity(x.identity)}
+		var calls []scenario.Call
+		for range together {
+			calls = append(calls, d.creationOf(x, thing))
+		}
+		return []scenario.Step{created.atOnce(calls), scenario.Verify(func() error {
+			isOne := len(created.all) <= 1
+			return scenario.Require(isOne, "of %d creates at the same time with the identity %v, %d have succeeded", together, thing.ID, len(created.all))
+		})}
+	})}
+}
+
+// changesOnce fails if changes at the same time with one If-Match succeed: all but one are lost (RFC 9110, section
+// 13.1.1).
+func changesOnce(method string) func(d *Draft, x *resource) []scenario.Step {
+	return func(d *Draft, x *resource) []scenario.Step {
+		thing := x.thing(nil)
+		before := &version{}
+		changed := &successes{}
+		steps := append([]scenario.Step{{Create: thing}}, d.version(thing, before)...)
+		return append(steps, scenario.Later(func() []scenario.Step {
+			if strings.HasPrefix(before.etag, "W/") {
+				return untried("the ETags are weak, and If-Match is true of strong ones only")
+			}
+			calls := d.changesOf(x.uses[method], thing, before.etag)
+			if calls == nil {
+				return untried("its values do not vary")
+			}
+			return []scenario.Step{changed.atOnce(calls), scenario.Verify(func() error {
+				if len(changed.all) <= 1 {
+					return nil
+				}
+				cause := x.uses[method].ID + ": several changes at the same time succeed with one If-Match"
+				return scenario.BrokenBy(cause, "of %d changes at the same time with If-Match: %s, %d have succeeded", together, before.etag, len(changed.all))
+			})}
+		}))
+	}
+}
+
+// changesOf are calls that change a thing, each to other values: a change to what is there may leave the ETag. None, if
+// the values do not differ.
+func (d *Draft) changesOf(operation *document.Operation, thing *scenario.Thing, etag string) (calls []scenario.Call) {
+	described := operation.BodySchema()
+	if described == nil {
+		return nil
+	}
+	seen := map[string]bool{}
+	for range together {
+		body := d.values.Varied(described)
+		seen[string(jsonvalue.Encode(body))] = true
+		calls = append(calls, scenario.Call{
+			Operation: operation.ID,
+			Of:        thing,
+			Header:    http.Header{"If-Match": {etag}},
+			Body:      body,
+		})
+	}
+	if len(seen) < together {
+		return nil
+	}
+	return calls
+}
+
+// takesIfMatch reports whether an operation of a resource takes If-Match, and reads have an ETag.
+func takesIfMatch(method string) func(x *resource) bool {
+	return func(x *resource) bool {
+		return hasETag(x) && x.uses[method].Parameter("header", "If-Match") != nil
+	}
+}
