@@ -84,16 +84,52 @@ func (j *Judge) placeInBody(x scenario.Interaction, pointer, keyword string) sch
 	if taken := j.taken(x); taken != nil {
 		place = placeOf(scenario.Fault{Where: "body " + pointer, Keyword: keyword}, taken)
 	}
-	if place.Component == "" {
-		place.Component = j.nameOrMethod(x)
+	switch {
+	case place.Component != "":
+		place.Component += " in requests"
+	case j.isCommon(x, pointer):
+		place.Component = "requests"
+	default:
+		place.Component = j.nameOrMethod(x) + " in requests"
 	}
-	place.Component += " in requests"
 	return place
 }
 
-// taken is the schema of the body that an operation takes, or nil.
+// fewOperations is how many operations may describe one member alike by chance.
+const fewOperations = 2
+
+// isCommon reports whether other operations have the same schema in the same place. Authors, and converters, write one
+// schema several times where a component would do.
+func (j *Judge) isCommon(x scenario.Interaction, pointer string) bool {
+	if pointer == "" {
+		return false
+	}
+	own := textOf(schema.At(j.taken(x), pointer))
+	same := 0
+	for _, operation := range j.Document.Operations {
+		if own != "" && textOf(schema.At(bodyOf(operation), pointer)) == own {
+			same++
+		}
+	}
+	return same > fewOperations
+}
+
+// textOf is a schema as JSON, or nothing if it says nothing.
+func textOf(described *openapi3.Schema) string {
+	text, err := described.MarshalJSON()
+	if err != nil || string(text) == "{}" {
+		return ""
+	}
+	return string(text)
+}
+
+// taken is the schema of the body that a request must have, or nil.
 func (j *Judge) taken(x scenario.Interaction) *openapi3.SchemaRef {
-	operation := j.Document.Serving(x.Method, x.Path)
+	return bodyOf(j.Document.Serving(x.Method, x.Path))
+}
+
+// bodyOf is the schema of the body that an operation takes, or nil.
+func bodyOf(operation *document.Operation) *openapi3.SchemaRef {
 	if operation == nil {
 		return nil
 	}
@@ -142,9 +178,7 @@ func isAlike(parameter, other *openapi3.Parameter) bool {
 	if wanted == same {
 		return true
 	}
-	text, err := wanted.MarshalJSON()
-	otherText, otherErr := same.MarshalJSON()
-	return err == nil && otherErr == nil && string(text) == string(otherText)
+	return textOf(wanted) == textOf(same)
 }
 
 // refusedCause is the cause of a valid request that is refused. If its operation accepts others, what the request was
@@ -154,6 +188,9 @@ func (j *Judge) refusedCause(x scenario.Interaction, promise string) string {
 	_, accepts := j.accepting.Load(name)
 	in, at := placeInPromise(promise)
 	switch {
+	case accepts && constraint(promise) == "additionalProperties":
+		// Services look for members that they do not know in one place.
+		return fmt.Sprintf("members that no schema names are refused with %d", x.Status)
 	case accepts && in == "body":
 		place := j.placeInBody(x, at, "required")
 		return fmt.Sprintf("%s: a valid %s is refused with %d", place.Component, place.Pointer, x.Status)

@@ -29,16 +29,24 @@ type described struct {
 }
 
 // PlaceOf finds the place of what a JSON Pointer names in values of a schema.
-func PlaceOf(root *openapi3.SchemaRef, pointer string) Place {
+func PlaceOf(root *openapi3.SchemaRef, pointer string) Place { return describedAt(root, pointer).place }
+
+// At returns the schema of what a JSON Pointer names in values of a schema.
+func At(root *openapi3.SchemaRef, pointer string) *openapi3.Schema {
+	return Of(describedAt(root, pointer).reference)
+}
+
+// describedAt follows a JSON Pointer.
+func describedAt(root *openapi3.SchemaRef, pointer string) described {
 	at := described{reference: root}.entered()
 	_, tokens, _ := strings.Cut(pointer, "/")
 	if tokens == "" {
-		return at.place
+		return at
 	}
 	for token := range strings.SplitSeq(tokens, "/") {
 		at = at.child(token)
 	}
-	return at.place
+	return at
 }
 
 // entered is the same schema, at the place of its component if it is one.
