@@ -110,6 +110,8 @@ type Test struct {
 	Draws int
 	// Refuses is the operation that must refuse the request of the test, if it must.
 	Refuses string
+	// IsRehearsal means that the test shows no promise, and does not wait long for a response.
+	IsRehearsal bool
 	// Number is the same for the same test in every run.
 	Number uint64
 	// Phase is which part of a run the test is of: each begins when the one before has ended.

@@ -84,13 +84,15 @@ func rehearsalRank(operation *document.Operation) int {
 // is wrong here, too.
 func (p *Planner) rehearsal(operation *document.Operation) Test {
 	name := operation.ID + ", first request"
-	return newTest(name, func() []scenario.Step {
+	test := newTest(name, func() []scenario.Step {
 		draft := p.Draft(name)
 		c := p.plainest(operation, "first request", "first request", draft.values)
 		r := &rehearsal{surroundings: surroundings{single: c, draft: draft}}
 		r.attempts = r.allAttempts()
 		return append(r.creations(), r.try(0)...)
 	})
+	test.IsRehearsal = true
+	return test
 }
 
 // attempt is one way to make a request.

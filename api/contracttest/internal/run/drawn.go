@@ -58,7 +58,7 @@ func (r *Runner) runDrawn(ctx context.Context, test plan.Test, target Target) sc
 
 // attempt runs the test with the body of one draw.
 func (d *drawnRun) attempt(draws *values.Draws) scenario.Outcome {
-	return d.runOnce(d.ctx, d.test.Drawn(draws), d.target)
+	return d.session(d.ctx, d.test.Drawn(draws), d.target).run()
 }
 
 // tell adds a failure, shrunk, if it is the first of its cause. It reports whether there was no

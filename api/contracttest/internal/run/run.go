@@ -75,18 +75,25 @@ func (r *Runner) Run(ctx context.Context, test plan.Test, target Target) scenari
 	if test.Drawn != nil {
 		return r.runDrawn(ctx, test, target)
 	}
-	return r.runOnce(ctx, test.Test, target)
+	s := r.session(ctx, test.Test, target)
+	s.isRehearsal = test.IsRehearsal
+	return s.run()
 }
 
-// runOnce executes the steps of a test.
-func (r *Runner) runOnce(ctx context.Context, test scenario.Test, target Target) scenario.Outcome {
-	s := &session{
+// session is a run of a test that has not begun.
+func (r *Runner) session(ctx context.Context, test scenario.Test, target Target) *session {
+	return &session{
 		Runner: r,
 		ctx:    ctx,
 		target: target,
 		test:   test,
 		draft:  r.Plan.Draft(test.Name),
 	}
+}
+
+// run executes the steps of a test.
+func (s *session) run() scenario.Outcome {
+	test := s.test
 	err := s.execute(test.Steps())
 	untried := s.conclude(err)
 	if test.Cleanup != nil {
@@ -96,7 +103,7 @@ func (r *Runner) runOnce(ctx context.Context, test scenario.Test, target Target)
 		s.last = last
 	}
 	for i, failure := range s.failures {
-		s.failures[i].Sent = failure.Sent.Hidden(r.Header)
+		s.failures[i].Sent = failure.Sent.Hidden(s.Header)
 	}
 	if len(s.failures) > 0 {
 		untried = ""

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
@@ -298,4 +299,36 @@ func TestReceiveEvent(t *testing.T) {
 	if err != nil || !bytes.HasSuffix(received, []byte("data: 1\n\n")) {
 		t.Errorf("received %q, %v", received, err)
 	}
+}
+
+// A first request is not waited for as long as the others, and that it gets no response is no failure yet.
+func TestSlowRehearsal(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		read, err := document.Parse([]byte(potsDocument))
+		must.NoError(t, err)
+		of := judge.New(read, nil, judge.Settings{})
+		runner := &Runner{
+			Plan:    plan.New(of, plan.Settings{Scope: func(scenario.Operation) string { return "" }}),
+			Observe: func(scenario.Interaction, string, judge.Asked) []scenario.Failure { return nil },
+		}
+		for test := range runner.Plan.Tests(t.Context()) {
+			begin := time.Now()
+			outcome := runner.Run(t.Context(), test, Target{URL: "http://pots.example", Transport: silence{}})
+			took := time.Since(begin)
+			isRight := test.IsRehearsal && took == rehearsalTimeout && outcome.Untried == string(tooSlow)
+			if !isRight {
+				t.Errorf("%s took %v: %v", test.Name, took, outcome)
+			}
+			break
+		}
+	})
+}
+
+// silence is a service that never responds.
+type silence struct{}
+
+func (silence) RoundTrip(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, r.Context().Err()
 }

@@ -21,6 +21,9 @@ const (
 	RequestTimeout = time.Minute
 	// SilentTimeout is how long one may take that has once given no response at all.
 	SilentTimeout = 5 * time.Second
+	// rehearsalTimeout is how long the response to a first request may take. Some operations wait for
+	// something, and most others would have to wait for them. The tests of them have more time.
+	rehearsalTimeout = 10 * time.Second
 	// eventTimeout is how long an event stream may take for the first event, where
 	// there is one.
 	eventTimeout = 10 * time.Second
@@ -28,6 +31,9 @@ const (
 
 // refusesConnections is the cause of all failures of a service that has ended.
 const refusesConnections = "the service accepts no connection"
+
+// tooSlow is why a first request shows nothing.
+const tooSlow scenario.Untried = "the first response takes long"
 
 // NotWritten is why the promises of an operation cannot be tried before it is written.
 func NotWritten(operationID string, status int) scenario.Untried {
@@ -59,6 +65,9 @@ func (s *session) send(request scenario.Request) error {
 	response, received, err := s.exchange(sent, request.Body)
 	if errors.Is(err, errTooLong) {
 		return errTooLong
+	}
+	if err != nil && s.isRehearsal && ctx.Err() != nil {
+		return tooSlow
 	}
 	if err != nil {
 		s.last = x
@@ -95,6 +104,8 @@ func (s *session) patience(operation *document.Operation, silent string) time.Du
 	switch {
 	case s.wasSilent(silent):
 		return SilentTimeout
+	case s.isRehearsal:
+		return rehearsalTimeout
 	case operation != nil && operation.Streams():
 		return eventTimeout
 	}

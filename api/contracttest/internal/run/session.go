@@ -27,6 +27,8 @@ type session struct {
 	// Of responses that are not as the document says.
 	failures []scenario.Failure
 	doubt    func() []scenario.Step
+	// The test must not take long.
+	isRehearsal bool
 }
 
 // mostSteps is how many steps a test may have. A service may lead in a circle.
