@@ -250,12 +250,19 @@ func (o *Operation) Content() openapi3.Content {
 	return o.Spec.RequestBody.Value.Content
 }
 
-// Body returns the JSON media type of the body of the request and its schema; nil if it has none.
+// Body returns the media type of the body of the request that tests send, and its schema; nil if it has none: JSON, a
+// form, or a text.
 func (o *Operation) Body() (mediaType string, described *openapi3.Schema) {
-	return JSONOf(o.Content())
+	return bodyOf(o.Content())
 }
 
-// BodySchema is the schema of the JSON body of the request, or nil.
+// HasJSON reports whether the body of the request is JSON.
+func (o *Operation) HasJSON() bool {
+	mediaType, _ := o.Body()
+	return IsJSON(mediaType)
+}
+
+// BodySchema is the schema of the body of the request, or nil.
 func (o *Operation) BodySchema() *openapi3.Schema {
 	_, schema := o.Body()
 	return schema

@@ -32,6 +32,8 @@ const (
 type Entry struct {
 	Value any
 	Place Place
+	// Beside are the members of the object that has the value, by name as one word: what else identifies it.
+	Beside map[string]any
 }
 
 // Place is the path of a request up to its last parameter.
@@ -51,7 +53,7 @@ type Pool struct {
 func (p *Pool) Learn(nouns []string, value any, at Place) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.learn(nouns, Entry{value, at}, deepest)
+	p.learn(nouns, Entry{Value: value, Place: at}, deepest)
 }
 
 // Add keeps a value under a name.
@@ -65,15 +67,28 @@ func (p *Pool) Add(name string, entry Entry) {
 func (p *Pool) learn(nouns []string, entry Entry, levels int) {
 	items := jsonvalue.List(entry.Value)
 	for _, item := range items[:min(len(items), mostItems)] {
-		p.learn(nouns, Entry{item, entry.Place}, levels)
+		p.learn(nouns, Entry{Value: item, Place: entry.Place}, levels)
 	}
 	object := jsonvalue.Object(entry.Value)
 	if levels == 0 {
 		return
 	}
+	beside := identities(object)
 	for _, name := range slices.Sorted(maps.Keys(object)) {
-		p.learnMember(nouns, name, Entry{object[name], entry.Place}, levels)
+		member := Entry{Value: object[name], Place: entry.Place, Beside: beside}
+		p.learnMember(nouns, name, member, levels)
 	}
+}
+
+// identities are the members of an object that may identify something.
+func identities(object map[string]any) map[string]any {
+	found := map[string]any{}
+	for name, member := range object {
+		if isIdentity(member) {
+			found[Singular(name)] = member
+		}
+	}
+	return found
 }
 
 // learnMember keeps a member of an object, or what is in it. An array of texts has several of what its name says.

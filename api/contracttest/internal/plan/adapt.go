@@ -134,17 +134,35 @@ func (d *Draft) knownPath(operation *document.Operation, isOpen func(*openapi3.P
 			continue
 		}
 		chosen[name], _ = document.Written(parameter, entry.Value)
-		if entry.Place.Shape != operation.Prefix(i-1) {
-			continue
-		}
-		for j, text := range entry.Place.Trail {
+		for j := range i {
 			above := operation.Parameter("path", operation.PathNames[j])
-			if above != nil && isOpen(above) && !d.values.IsGiven(above.Name) {
+			isUnknown := above != nil && chosen[above.Name] == "" && !d.values.IsGiven(above.Name)
+			if !isUnknown || !isOpen(above) {
+				continue
+			}
+			if text := d.aboveEntry(operation, entry, i, j); text != "" {
 				chosen[above.Name] = text
 			}
 		}
 	}
 	return chosen
+}
+
+// aboveEntry is the parameter of a path that belongs to an entry further down in it, or nothing: what the same object has
+// under its name, or what was above the entry where that was seen.
+func (d *Draft) aboveEntry(operation *document.Operation, entry known.Entry, at, above int) string {
+	parameter := operation.Parameter("path", operation.PathNames[above])
+	wanted, _ := document.ParameterSchema(parameter)
+	for _, name := range known.InPath(operation.Template, parameter.Name) {
+		if value := entry.Beside[name]; value != nil {
+			text, _ := document.Written(parameter, d.fitting(wanted, value))
+			return text
+		}
+	}
+	if entry.Place.Shape == operation.Prefix(at-1) && above < len(entry.Place.Trail) {
+		return entry.Place.Trail[above]
+	}
+	return ""
 }
 
 // inPath finds a value for a parameter of a path: one that was seen right there, or else anywhere.

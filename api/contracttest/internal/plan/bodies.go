@@ -23,7 +23,9 @@ func (m *singleMaker) bodies() {
 		if m.isStopped.Load() {
 			break
 		}
-		m.bodyVariant(variant)
+		if m.operation.HasJSON() || isOfField(variant) {
+			m.bodyVariant(variant)
+		}
 	}
 	m.bodyExamples()
 	m.mediaTypes()
@@ -35,7 +37,22 @@ func (m *singleMaker) bodies() {
 	for _, text := range values.OddBodies {
 		m.addBody(fmt.Sprintf("odd body: %q", text), "odd body, survived", []byte(text)).odd = true
 	}
-	m.malformed()
+	if m.operation.HasJSON() {
+		m.malformed()
+	}
+}
+
+// keptInText are the keywords that a value breaks also where all is text.
+var keptInText = []string{"required", "enum", "minLength", "maxLength", "pattern", "minimum", "maximum", "multipleOf"}
+
+// isOfField reports whether a variant is of one field of a form, and is what it is meant to be also as text.
+func isOfField(variant values.Variant) bool {
+	// An empty text is no body.
+	isWhole := variant.Pointer == "" && variant.Value != any("")
+	isPlain := isWhole && variant.Keyword == "type" && variant.Valid
+	isField := strings.Count(variant.Pointer, "/") == 1 && !strings.Contains(variant.Pointer, schema.UnknownMember)
+	isKept := variant.Valid && variant.Keyword != "nullable" || slices.Contains(keptInText, variant.Keyword)
+	return isPlain || isField && isKept
 }
 
 // plainBody is the plainest body, with fresh identities: with those of another test a create would be refused.

@@ -128,7 +128,7 @@ func (d *Draft) request(operation *document.Operation, call scenario.Call, heade
 		header.Set("Content-Type", mediaType)
 		request.Body = jsonvalue.Encode(body)
 	}
-	return request
+	return encoded(operation, request)
 }
 
 // filledPath fills what is left of a path template with what is known, or is the plainest.

@@ -37,7 +37,7 @@ paths:
       responses: {"204": {description: It is gone.}}
 `
 
-// The parameters of a path belong together: a board is asked for in the room in which it was seen. One that an
+// The parameters of a path belong together: a board is asked for in the room that it has, or in which it was seen. One that an
 // operation has not found, or that was deleted, is not asked for again.
 func TestKnownPath(t *testing.T) {
 	t.Parallel()
@@ -57,12 +57,13 @@ func TestKnownPath(t *testing.T) {
 		want  string
 	}{
 		{func() {}, "getBoard", "/rooms/Ficus/boards/Ficus"},
+		{func() { learn(http.MethodGet, "/rooms", 200, `[{"boards":[{"id":"s0","room_id":"r0"}]}]`) }, "getBoard", "/rooms/r0/boards/s0"},
 		{func() { learn(http.MethodGet, "/rooms/r%201/boards", 200, `[{"id":"s1"},{"id":"s2"}]`) }, "getBoard", "/rooms/r%201/boards/s2"},
 		{func() { learn(http.MethodGet, "/rooms", 200, `{"items":[{"id":"r2"}]}`) }, "listBoards", "/rooms/r2/boards"},
 		{func() {}, "getBoard", "/rooms/r%201/boards/s2"},
 		{func() { learn(http.MethodGet, "/rooms/r%201/boards/s2", 404, "") }, "getBoard", "/rooms/r%201/boards/s1"},
 		{func() {}, "deleteBoard", "/rooms/r%201/boards/s2"},
-		{func() { learn(http.MethodDelete, "/rooms/r%201/boards/s1", 204, "") }, "getBoard", "/rooms/r2/boards/Ficus"},
+		{func() { learn(http.MethodDelete, "/rooms/r%201/boards/s1", 204, "") }, "getBoard", "/rooms/r0/boards/s0"},
 	}
 	for i, step := range steps {
 		step.learn()

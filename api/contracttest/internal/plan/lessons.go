@@ -108,8 +108,8 @@ func (p *Planner) Learn(x scenario.Interaction) {
 	}
 	at := p.learnPath(operation, x.Path)
 	nouns := known.NounsOf(operation.Template, operation.ResultName(x.Status))
-	isCreate := x.Method == http.MethodPost || x.Method == http.MethodPut
-	if isCreate {
+	isPost := x.Method == http.MethodPost && (x.Status == http.StatusCreated || len(x.Body) == 0)
+	if isPost || x.Method == http.MethodPut {
 		// Where the response has less, what was sent says what exists now.
 		sent, _ := jsonvalue.DecodeLoosely(x.RequestBody)
 		p.pool.Learn(nouns, sent, at)

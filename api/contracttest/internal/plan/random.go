@@ -28,7 +28,7 @@ func (p *Planner) randomTests() (all []Test) {
 	}
 	for _, operation := range p.Document.Operations {
 		described := operation.BodySchema()
-		if described == nil || p.maker(operation).unwritable() != "" {
+		if !canBeDrawn(operation) || p.maker(operation).unwritable() != "" {
 			continue
 		}
 		test := newTest(operation.ID+", random bodies", nil)
@@ -39,6 +39,13 @@ func (p *Planner) randomTests() (all []Test) {
 		all = append(all, test)
 	}
 	return all
+}
+
+// canBeDrawn reports whether an operation has a body in which something is left to chance. A text without fields may be
+// of any form, which its media type says, and no schema.
+func canBeDrawn(operation *document.Operation) bool {
+	described := operation.BodySchema()
+	return described != nil && (operation.HasJSON() || schema.IsObject(described))
 }
 
 // drawnTest is the test of a request with a random body. Half of the bodies have a fault, if one can be made.
@@ -57,7 +64,7 @@ func (p *Planner) drawnTest(operation *document.Operation, described *openapi3.S
 // one, what breaks one part may be right for another.
 func (c *single) spoil(generator *values.Generator, drawn *values.Draws, object map[string]any) {
 	described := c.operation.BodySchema()
-	isSimple := !schema.IsComposed(described) && len(described.Properties) > 0
+	isSimple := c.operation.HasJSON() && !schema.IsComposed(described) && len(described.Properties) > 0
 	if object == nil || !isSimple {
 		return
 	}

@@ -170,6 +170,16 @@ func (c *single) request(thing *scenario.Thing) scenario.Request {
 	if c.use.isOn(c.operation) && c.why == nil {
 		request.Body = withMember(c.body, c.use.member, thing.ID)
 	}
+	return encoded(c.operation, request)
+}
+
+// encoded is a request whose body is written as its media type says.
+func encoded(operation *document.Operation, request scenario.Request) scenario.Request {
+	contentType, body := operation.Encoded(request.Header.Get("Content-Type"), request.Body)
+	if contentType != "" {
+		request.Header.Set("Content-Type", contentType)
+	}
+	request.Body = body
 	return request
 }
 

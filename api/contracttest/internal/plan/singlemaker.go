@@ -96,7 +96,7 @@ func (m *singleMaker) unwritable() string {
 		return why
 	}
 	if m.operation.BodySchema() == nil && m.operation.NeedsBody() {
-		return "its body is required and has no JSON media type"
+		return "its body is required and has no media type that a test can write"
 	}
 	for _, parameter := range m.operation.Parameters {
 		if _, ok := m.values.BaseParameter(parameter); !ok && parameter.Required {

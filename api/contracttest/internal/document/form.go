@@ -1,0 +1,112 @@
+package document
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"mime"
+	"mime/multipart"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
+)
+
+// Tests have bodies as JSON, whatever their media type is, because that is how their values are made and looked at. A
+// body that is no JSON is written from that when it is sent.
+
+const (
+	formMedia      = "application/x-www-form-urlencoded"
+	multipartMedia = "multipart/form-data"
+	// boundary is between the parts of a body. No made-up text has it.
+	boundary = "contracttest-6f1d0c"
+)
+
+// bodyOf returns the first media type of a body that can be written, and its schema: JSON, a form, or a text.
+func bodyOf(content openapi3.Content) (mediaType string, described *openapi3.Schema) {
+	if mediaType, described = JSONOf(content); described != nil {
+		return mediaType, described
+	}
+	for _, form := range []string{formMedia, multipartMedia} {
+		if media := content[form]; media != nil && schema.IsObject(schema.Of(media.Schema)) {
+			return form, schema.Of(media.Schema)
+		}
+	}
+	for _, other := range slices.Sorted(maps.Keys(content)) {
+		isRange := strings.Contains(other, "*")
+		if described := schema.Of(content[other].Schema); described.Type.Is("string") && !isRange {
+			return other, described
+		}
+	}
+	return "", nil
+}
+
+// Encoded writes a body of JSON as its media type says, which may get parameters. What cannot be written is left as it
+// is.
+func (o *Operation) Encoded(contentType string, body []byte) (sentType string, sent []byte) {
+	mediaType, described := o.Body()
+	value, err := jsonvalue.Decode(body)
+	if contentType != mediaType || IsJSON(mediaType) || err != nil {
+		return contentType, body
+	}
+	object := jsonvalue.Object(value)
+	text, isText := value.(string)
+	switch {
+	case mediaType == formMedia && object != nil:
+		return contentType, urlEncoded(object)
+	case mediaType == multipartMedia && object != nil:
+		return mime.FormatMediaType(mediaType, map[string]string{"boundary": boundary}), parts(described, object)
+	case isText:
+		return contentType, []byte(text)
+	}
+	return contentType, body
+}
+
+// urlEncoded writes an object as a form.
+func urlEncoded(object map[string]any) []byte {
+	pairs := url.Values{}
+	for name, member := range object {
+		pairs[name] = texts(member)
+	}
+	return []byte(pairs.Encode())
+}
+
+// texts are the values of a field. An array has several, and null has none.
+func texts(value any) (all []string) {
+	switch value := value.(type) {
+	case nil:
+		return nil
+	case []any:
+		for _, item := range value {
+			all = append(all, texts(item)...)
+		}
+		return all
+	case map[string]any:
+		return []string{string(jsonvalue.Encode(value))}
+	}
+	return []string{fmt.Sprint(value)}
+}
+
+// parts writes an object as parts of a body. A text of bytes is a file.
+func parts(described *openapi3.Schema, object map[string]any) []byte {
+	var text bytes.Buffer
+	writer := multipart.NewWriter(&text)
+	_ = writer.SetBoundary(boundary) // it is valid
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		for _, value := range texts(object[name]) {
+			// Nothing fails in memory.
+			if schema.Of(described.Properties[name]).Format == "binary" {
+				part, _ := writer.CreateFormFile(name, "file.txt")
+				_, _ = part.Write([]byte(value))
+			} else {
+				_ = writer.WriteField(name, value)
+			}
+		}
+	}
+	_ = writer.Close()
+	return text.Bytes()
+}
