@@ -126,13 +126,17 @@ func changesOnce(method string) func(d *Draft, x *resource) []scenario.Step {
 			if calls == nil {
 				return untried("its values do not vary")
 			}
-			return []scenario.Step{changed.atOnce(calls), scenario.Verify(func() error {
+			after := &version{}
+			return append(append([]scenario.Step{changed.atOnce(calls)}, d.version(thing, after)...), scenario.Verify(func() error {
 				if len(changed.all) <= 1 {
 					return nil
 				}
 				cause := x.uses[method].ID + ": several changes at the same time succeed with one If-Match"
+				if after.etag == before.etag {
+					cause = leavesETag(x, method)
+				}
 				return scenario.BrokenBy(cause, "of %d changes at the same time with If-Match: %s, %d have succeeded", together, before.etag, len(changed.all))
-			})}
+			}))
 		}))
 	}
 }
