@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -303,92 +302,12 @@ func TestClientsSharePages(t *testing.T) {
 // The poller keeps a limited number of pages: the newest.
 func TestPagesTakeLittleMemory(t *testing.T) {
 	f := New(nil)
-	var last *Page
+	var all []*Page
 	for range 2 * keptPages {
-		last = &Page{}
-		f.add(last)
+		all = append(all, &Page{})
+		f.add(all[len(all)-1])
 	}
-	if len(f.pages) != keptPages || f.pages[keptPages-1] != last {
+	if !slices.Equal(f.pages, all[keptPages:]) {
 		t.Errorf("the feed keeps %d pages, want the newest %d", len(f.pages), keptPages)
-	}
-}
-
-// Clients with any limit, fast and slow, end up with equal copies. No state is older
-// than one that the client got before.
-func TestCopiesAreEqual(t *testing.T) {
-	s := openStore(t, sqlite.Memory)
-	f := newFeed(t, s)
-	done := make(chan struct{})
-	var writers, clients sync.WaitGroup
-	end := time.Now().Add(500 * time.Millisecond)
-	for range 4 {
-		writers.Go(func() {
-			for time.Now().Before(end) {
-				_, _, err := s.Put(t.Context(), plant.Plant{ID: rand.Int64N(50), Name: fmt.Sprint(rand.Int())}, plant.Precondition{})
-				expect.NoError(t, err)
-				time.Sleep(time.Duration(rand.IntN(1000)) * time.Microsecond)
-			}
-		})
-	}
-	copies := make([]map[int64]plant.Plant, 16)
-	for i := range copies {
-		copies[i] = map[int64]plant.Plant{}
-		limit := []int{1, 7, 100, 1000}[i%4]
-		clients.Go(func() {
-			var after *plant.Position
-			for {
-				last := false
-				select {
-				case <-done:
-					last = true
-				default:
-				}
-				timeout := wait.Limit
-				if last {
-					timeout = 0
-				}
-				page, err := f.Next(t.Context(), after, limit, timeout)
-				if err != nil {
-					t.Errorf("Next: %v", err)
-					return
-				}
-				if len(page.Changes) > limit {
-					t.Errorf("Next = %d changes, want at most %d", len(page.Changes), limit)
-					return
-				}
-				for _, c := range page.Changes {
-					if before, found := copies[i][c.ID]; found && c.Plant.UpdatedAt.Before(before.UpdatedAt) {
-						t.Errorf("a client with the limit %d got plant %d as of %v after that of %v", limit, c.ID,
-							c.Plant.UpdatedAt, before.UpdatedAt)
-						return
-					}
-					copies[i][c.ID] = *c.Plant
-				}
-				if last && len(page.Changes) == 0 {
-					return
-				}
-				after = &page.Next
-				if i >= 8 && !last { // far behind the writers, until they have ended
-					time.Sleep(time.Duration(rand.IntN(20)) * time.Millisecond)
-				}
-			}
-		})
-	}
-	writers.Wait()
-	plants, _, err := s.List(t.Context(), plant.Page{Limit: 1000})
-	must.NoError(t, err)
-	close(done)
-	create(t, s, 1000) // ends the waits
-	clients.Wait()
-	for i, copied := range copies {
-		delete(copied, 1000) // a client that did not wait may have ended before
-		if len(copied) != len(plants) {
-			t.Errorf("client %d has %d plants, want %d", i, len(copied), len(plants))
-		}
-		for _, p := range plants {
-			if copied[p.ID].ETag != p.ETag {
-				t.Errorf("client %d has another version of plant %d", i, p.ID)
-			}
-		}
 	}
 }

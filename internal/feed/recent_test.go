@@ -3,6 +3,7 @@ package feed
 import (
 	"errors"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -45,13 +46,22 @@ func last(t *testing.T, s plant.Feed, after *plant.Position, limit int) plant.Po
 	return next
 }
 
-// A client that is behind the pages of the poller misses no change.
+// A client that is behind the pages of the poller misses no change, and gets none twice, also if it
+// reads a page in parts.
 func TestClientBehindThePoller(t *testing.T) {
 	s := openStore(t, sqlite.Memory)
 	behind := last(t, s, nil, 10)
 	create(t, s, 1)
 	f := poll(t, s, last(t, s, &behind, 10), 2, 3)
 	wantNext(t, f, &behind, wait.Limit, 1, 2, 3)
+	after := last(t, s, &behind, 1)
+	part, err := f.Next(t.Context(), &after, 1, wait.Limit)
+	if err != nil || part.own || !slices.Equal(ids(part), []int64{2}) {
+		t.Fatalf("Next = %+v, %v, want 2 from the poller", part, err)
+	}
+	rest := wantNext(t, f, &part.Next, wait.Limit, 3)
+	create(t, s, 4)
+	wantNext(t, f, &rest.Next, wait.Limit, 4)
 }
 
 // A client that has seen what a store had before it was replaced by its backup is told
