@@ -24,7 +24,7 @@ import (
 // listTests returns the tests of what the parameters of lists do, and of what lists show.
 func (p *Planner) listTests() (all []Test) {
 	for _, l := range p.lists {
-		for _, c := range l.cases() {
+		for _, c := range append(l.cases(), l.counts(p)...) {
 			all = append(all, newTest(c.name, func() []scenario.Step {
 				return c.steps(&listTest{Draft: p.Draft(c.name), list: l})
 			}))

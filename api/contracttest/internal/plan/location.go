@@ -49,6 +49,9 @@ func (l *location) find(created scenario.Interaction) (err error) {
 	if l.resource.inferred && isAbsent {
 		return scenario.Brokenf("the response to a create has no Location, which the document lists")
 	}
+	if l.resource.inferred && l.lacksBase(value) {
+		return scenario.Brokenf("Location is %s, which lacks the path of the service: nothing is there", value)
+	}
 	if l.resource.inferred && leadsElsewhere(created, value) {
 		return scenario.Untried("Location is absent or leads to another host: " + value)
 	}
@@ -58,6 +61,15 @@ func (l *location) find(created scenario.Interaction) (err error) {
 	}
 	l.get = l.draft.Document.Find(http.MethodGet, l.path)
 	return scenario.Require(l.get != nil, "Location leads to %s, which is no path of the document", l.path)
+}
+
+// lacksBase reports whether a Location would lead to a path of the document, if it had the path that comes before those
+// of the document.
+func (l *location) lacksBase(value string) bool {
+	base, err := url.Parse(targetOf(l.created))
+	isBelow := err == nil && base.Path != "" && !strings.HasPrefix(value, base.Path+"/")
+	isPath := strings.HasPrefix(value, "/") && !strings.HasPrefix(value, "//")
+	return isBelow && isPath && l.draft.Document.Find(http.MethodGet, value) != nil
 }
 
 // leadsElsewhere reports whether there is no reference, or one to something that is not below the

@@ -40,6 +40,21 @@ func (d *Draft) deletesOne(x *resource) []scenario.Step {
 		}))
 }
 
+// assignsAnother deletes a resource and creates another one, which must not have its identity again.
+func (d *Draft) assignsAnother(x *resource) []scenario.Step {
+	again := x.thing(nil)
+	newest := x.thing(nil)
+	return []scenario.Step{
+		{Create: newest},
+		scenario.Later(func() []scenario.Step { return []scenario.Step{d.accepted(http.MethodDelete, newest, nil)} }),
+		{Create: again},
+		scenario.Verify(func() error {
+			isNew := fmt.Sprint(again.ID) != fmt.Sprint(newest.ID)
+			return scenario.Require(isNew, "the identity %v of what was deleted is assigned again", newest.ID)
+		}),
+	}
+}
+
 // replacesOne fails if another resource changes when one is replaced: an UPDATE without its WHERE does that.
 func (d *Draft) replacesOne(x *resource) []scenario.Step {
 	one, other, steps := d.two(x)

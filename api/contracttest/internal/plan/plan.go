@@ -11,7 +11,7 @@
 //   - paths.go: methods and paths that the document does not have.
 //   - atonce.go: requests at the same time.
 //   - sequences.go: what is created can be read, changed and deleted, and nothing else changes.
-//     others.go: two resources do not touch each other. below.go: nor are things below one another. replacements.go: a PUT removes what it does not have. location.go: Location leads to what was created.
+//     others.go: two resources do not touch each other. below.go: nor are things below one another. defaults.go: what a create leaves out has its default. counts.go: a count is that of a list. replacements.go: a PUT removes what it does not have. location.go: Location leads to what was created.
 //   - conditions.go: If-Match and If-None-Match.
 //   - lists.go and filters.go: limits, pages, defaults and filters of lists (pages.go reads them, search.go looks for things in them).
 //   - random.go: bodies that are drawn.
@@ -246,6 +246,7 @@ func (p *Planner) families() []func() []Test {
 		p.pathTests,
 		p.resourceTests,
 		p.belowTests,
+		p.defaultTests,
 		p.declaredSequences,
 		p.conditionTests,
 		p.listTests,

@@ -100,6 +100,8 @@ type attempt struct {
 	body    any // of the document; nil: the plainest one
 	isFresh bool
 	isLeast bool // without what is optional
+	// The place of the only optional member that it has.
+	with string
 }
 
 // rehearsal tries one way after the other.
@@ -120,8 +122,20 @@ func (r *rehearsal) allAttempts() (all []attempt) {
 			break
 		}
 	}
-	return append(all, attempt{}, attempt{isFresh: true}, attempt{isLeast: true}, attempt{isLeast: true, isFresh: true})
+	all = append(all, attempt{}, attempt{isFresh: true}, attempt{isLeast: true}, attempt{isLeast: true, isFresh: true})
+	if len(r.draft.values.Flatten(described).Required) > 0 {
+		return all
+	}
+	// A change of nothing may be refused.
+	places := r.optionalPlaces()
+	for _, place := range places[:min(len(places), mostAlone)] {
+		all = append(all, attempt{isLeast: true, with: place})
+	}
+	return all
 }
+
+// mostAlone is how many optional members are tried alone.
+const mostAlone = 8
 
 // try is a step that makes a request in one way, and in the next one if that is refused. Where the path names
 // nothing, the body does not matter.
@@ -164,7 +178,7 @@ func (r *rehearsal) body(way attempt, more string) []byte {
 	if way.isLeast {
 		lesson.leftOut = map[string]bool{}
 		for _, place := range r.optionalPlaces() {
-			lesson.leftOut[place] = place != more
+			lesson.leftOut[place] = place != more && place != way.with
 		}
 	}
 	return jsonvalue.Encode(r.draft.filler(r.operation, lesson).fill(jsonvalue.Normal(body)))

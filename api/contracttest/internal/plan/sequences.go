@@ -38,6 +38,7 @@ var sequences = []sequence{
 	{"a deleted resource is gone", []string{http.MethodGet, http.MethodDelete}, (*Draft).deletedIsGone, nil},
 	{"a replacement changes no other resource", []string{http.MethodGet, http.MethodPut}, (*Draft).replacesOne, nil},
 	{"a deletion changes no other resource", []string{http.MethodGet, http.MethodDelete}, (*Draft).deletesOne, nil},
+	{"an identity is assigned once", []string{http.MethodDelete}, (*Draft).assignsAnother, (*resource).assignsOnce},
 	{"a replacement changes the ETag", []string{http.MethodGet, http.MethodPut}, changesETag(http.MethodPut), hasETag},
 	{"a change changes the ETag", []string{http.MethodGet, http.MethodPatch}, changesETag(http.MethodPatch), hasETag},
 	{"a create replaces nothing", []string{http.MethodGet}, (*Draft).createsNew, refusesConflicts},

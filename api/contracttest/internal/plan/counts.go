@@ -1,0 +1,93 @@
+package plan
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// GET /tickets/count says how many tickets GET /tickets lists with the same filters. A count that other clients change
+// cannot be compared with anything, so it is taken with a filter by a value that nothing else has, twice, around a list
+// with the same filter.
+
+// countPaths are the ends of paths that count what is listed above them.
+var countPaths = []string{"/count", "/total"}
+
+// counts returns the tests of operations that count what a list has.
+func (l *listing) counts(p *Planner) (all []listCase) {
+	for _, end := range countPaths {
+		operation := p.Document.At(http.MethodGet, document.Shape(l.operation.Template)+end)
+		if operation == nil || !p.infers(operation) || p.isLeftOut(operation) {
+			continue
+		}
+		for filter := range l.Filters {
+			if operation.Parameter("query", filter) != nil {
+				steps := func(t *listTest) []scenario.Step { return t.countsAsListed(operation, filter) }
+				all = append(all, listCase{effectPromise(operation, filter), steps})
+			}
+		}
+	}
+	return all
+}
+
+// countsAsListed creates resources, lists them by the value that two of them have, and counts them by it.
+func (t *listTest) countsAsListed(operation *document.Operation, parameter string) []scenario.Step {
+	f := &filter{
+		listTest:  t,
+		parameter: parameter,
+		member:    t.list.Filters[parameter],
+	}
+	var steps []scenario.Step
+	for i := range 3 {
+		steps = append(steps, scenario.Later(func() []scenario.Step { return f.create(i) }))
+	}
+	listed := -1
+	list := scenario.Later(func() []scenario.Step {
+		return []scenario.Step{t.pages(t.list, f.selection(f.values[0]), false, func(found page) (bool, error) {
+			if found.end != another {
+				listed = len(found.ids)
+			}
+			return true, nil
+		})}
+	})
+	count := scenario.Step{
+		Call: func() scenario.Call {
+			call := scenario.Call{Operation: operation.ID, Query: f.selection(f.values[0])}
+			if use := t.uses[operation]; use != nil {
+				call.Of = f.things[0].Parent
+			}
+			return call
+		},
+		Expect: scenario.Accepted,
+		Check: func(got scenario.Interaction) error {
+			counted := countIn(got)
+			isKnown := counted != "" && listed >= 0
+			if !isKnown {
+				return scenario.Untried("the response has no count, or the list is longer than a page")
+			}
+			isSame := counted == fmt.Sprint(listed)
+			return scenario.Require(isSame, "with %s the list has %d items, but the count is %s", parameter, listed, counted)
+		},
+	}
+	return append(steps, list, count)
+}
+
+// countIn is the number in a response, or that of its only member with a name such as count.
+func countIn(x scenario.Interaction) string {
+	value, _ := jsonvalue.Decode(x.Body) // what is no JSON has no number
+	object := jsonvalue.Object(value)
+	for name, member := range object {
+		isCount := strings.Contains(plainName(name), "count") || strings.Contains(plainName(name), "total")
+		if isCount && isIntegerValue(member) {
+			return fmt.Sprint(member)
+		}
+	}
+	if isIntegerValue(value) {
+		return fmt.Sprint(value)
+	}
+	return ""
+}

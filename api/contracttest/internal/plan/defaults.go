@@ -1,0 +1,88 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// A default is what a service takes for a member that a client leaves out. The client has read the document, and relies
+// on it without ever sending the value, so nobody notices that the service takes another one.
+
+// defaultsOf are the defaults of members that a create may leave out, by name.
+func (p *Planner) defaultsOf(x *resource) map[string]any {
+	defaults := map[string]any{}
+	described := x.create.BodySchema()
+	for _, name := range p.values.Names(described) {
+		property := p.values.Property(described, name)
+		isRequired := slices.Contains(p.values.Flatten(described).Required, name)
+		isPart := name != x.member && !isRequired && !p.values.IsAbsent(property) && !p.values.IsGiven(name)
+		if isPart && property.Default != nil {
+			defaults[name] = jsonvalue.Normal(property.Default)
+		}
+	}
+	return defaults
+}
+
+// defaultTests are the tests of defaults of what is created.
+func (p *Planner) defaultTests() (all []Test) {
+	for _, x := range p.resources {
+		if x.uses[http.MethodGet] == nil || len(p.defaultsOf(x)) == 0 {
+			continue
+		}
+		name := fmt.Sprintf("sequence, %s: what is left out has its default", x.create.ID)
+		all = append(all, newTest(name, func() []scenario.Step { return p.Draft(name).takesDefaults(x) }))
+	}
+	return all
+}
+
+// takesDefaults creates something without the members that have defaults, and reads it. What a read does not have may
+// have any value.
+func (d *Draft) takesDefaults(x *resource) []scenario.Step {
+	thing := x.thing(nil)
+	defaults := d.defaultsOf(x)
+	thing.Sent = d.varied(x, thing)
+	for name := range defaults {
+		delete(thing.Sent, name)
+	}
+	lenient := comparison{lenient: true}
+	steps := []scenario.Step{{Create: thing, Optional: true}, {Check: func(scenario.Interaction) error {
+		if thing.Missing {
+			return scenario.Untried("a create without what has a default was refused")
+		}
+		return nil
+	}}}
+	return append(steps, d.read(thing, func(got scenario.Interaction) error {
+		object := got.Object()
+		for name, value := range defaults {
+			have, isShown := object[name]
+			if isShown && !lenient.keeps(nil, value, have) {
+				return scenario.Brokenf("%s was left out, and its default is %v, but it is %v", name, value, have)
+			}
+		}
+		return nil
+	})...)
+}
+
+// neverAgain are words of a document that promises that no identity is assigned twice.
+var neverAgain = regexp.MustCompile(`(?i)never (assigned|used|given|issued) (twice|again)|not (be )?(reused|reassigned|recycled)|never (be )?(reused|reassigned|recycled)`)
+
+// assignsOnce reports whether the document says that an identity is not assigned again after a deletion.
+func (x *resource) assignsOnce() bool {
+	says := x.create.Spec.Summary + " " + x.create.Spec.Description
+	if x.identity != nil {
+		says += " " + x.identity.Description
+	}
+	return x.assigned && neverAgain.MatchString(says)
+}
+
+// isIntegerValue reports whether a value is a whole number.
+func isIntegerValue(value any) bool {
+	number, isNumber := value.(json.Number)
+	return isNumber && isInteger(number)
+}
