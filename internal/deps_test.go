@@ -52,6 +52,7 @@ var mayImport = map[string][]string{
 		"internal/page", "internal/plant", "internal/token",
 	},
 	"internal/limit":               {"internal/cache"},
+	"internal/testing/logtest":     {},
 	"internal/testing/metricstest": {},
 	"internal/oidc":                {"internal/cache", "internal/token"},
 	"internal/testing/expect":      {},

@@ -23,6 +23,7 @@ import (
 	"github.com/plantstore/plantstore/api/client"
 	"github.com/plantstore/plantstore/api/client/clienttest"
 	"github.com/plantstore/plantstore/internal/testing/expect"
+	"github.com/plantstore/plantstore/internal/testing/logtest"
 	"github.com/plantstore/plantstore/internal/testing/metricstest"
 	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/wait"
@@ -40,7 +41,7 @@ type setup struct {
 	t        *testing.T
 	service  *clienttest.Server
 	client   *client.Client
-	log      *log
+	log      logtest.Log
 	respond  http.HandlerFunc // of the receiver; after the webhook was verified
 	many     bool             // too many webhooks to verify them
 	mu       sync.Mutex
@@ -50,27 +51,9 @@ type setup struct {
 	rejected []string
 }
 
-// log is a log that several goroutines write.
-type log struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *log) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(b)
-}
-
-func (l *log) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
 func newSetup(t *testing.T) *setup {
 	t.Parallel()
-	s := &setup{t: t, service: clienttest.New(t), log: &log{}}
+	s := &setup{t: t, service: clienttest.New(t)}
 	s.client = s.service.Client()
 	receiver := httptest.NewServer(http.HandlerFunc(s.receive))
 	t.Cleanup(receiver.Close)
@@ -81,7 +64,7 @@ func newSetup(t *testing.T) *setup {
 	s.Relay = &Relay{
 		Service: service, Restart: true, URL: receiver.URL + "/secret-path", Secrets: secrets, Timeout: wait.Limit,
 		Retry: []time.Duration{time.Millisecond, time.Millisecond}, Concurrency: 1, HTTP: http.DefaultTransport,
-		Log: slog.New(slog.NewJSONHandler(s.log, nil)),
+		Log: slog.New(slog.NewJSONHandler(&s.log, nil)),
 		Save: func(p client.Position) error {
 			s.mu.Lock()
 			defer s.mu.Unlock()

@@ -3,17 +3,16 @@ package postgres
 import (
 	"net/url"
 	"slices"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/testing/expect"
 	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
 	"github.com/plantstore/plantstore/internal/testing/storetest"
-	"github.com/plantstore/plantstore/internal/token"
 )
 
 // From the first version tag on, this has the sum of every file of that release.
@@ -48,34 +47,16 @@ func schemaOf(t *testing.T, dsn string) string {
 func TestNextRelease(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	server := open(t, dsn)
-	must.NoError(t, server.Create(t.Context(), plant.Plant{ID: 1, Name: "of this release"}))
-	before, err := server.Get(t.Context(), 1)
-	must.NoError(t, err)
-	stored, text := token.New("n", []token.Scope{token.Read}, 0)
-	must.NoError(t, server.CreateToken(t.Context(), stored))
+	wantSame := storetest.BeforeMigration(t, server)
 
 	back := nextRelease(t, madeUpMigration)
-	_, err = OpenSource(t.Context(), dsn)
+	_, err := OpenSource(t.Context(), dsn)
 	expect.Message(t, "OpenSource of an older database", err, "this store has schema 1 and this program needs schema 2; "+
 		"neither copy nor serve --read-only changes it: run plantstore migrate on it first")
 	if have := value[int](t, server.pool, `SELECT version FROM plantstore_schema WHERE id = 1`); have != 1 {
 		t.Errorf("after OpenSource the database has schema %d, want 1", have)
 	}
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			s, err := Open(t.Context(), dsn)
-			if err != nil {
-				t.Errorf("Open = %v", err)
-				return
-			}
-			if _, now := s.Schema(); now != 2 {
-				t.Errorf("after Open the schema is %d, want 2", now)
-			}
-			expect.NoError(t, s.Close())
-		})
-	}
-	wg.Wait()
+	storetest.MigrateAtOnce(t, 8, 2, func() (store.Store, error) { return Open(t.Context(), dsn) })
 	newer := open(t, dsn)
 	if found, now := newer.Schema(); found != 2 || now != 2 {
 		t.Errorf("Schema = %d, %d, want 2, 2", found, now)
@@ -86,13 +67,7 @@ func TestNextRelease(t *testing.T) {
 		t.Errorf("Schema for the program of this release = %d, %d, want 2, 2", found, now)
 	}
 	for i, s := range []*Store{server, newer, again} {
-		if after, err := s.Get(t.Context(), 1); err != nil || after.ETag != before.ETag || !after.Same(before) {
-			t.Errorf("after the migration Get = %+v, %v, want %+v", after, err, before)
-		}
-		verifier := token.NewVerifier(s, "")
-		_, err = verifier.Verify(t.Context(), text)
-		expect.NoError(t, err)
-		expect.NoError(t, verifier.Close())
+		wantSame(s)
 		must.NoError(t, s.Create(t.Context(), plant.Plant{ID: int64(10 + i), Name: "n"}))
 		f := &storetest.Follower{Store: s, Limit: 3}
 		f.Drain(t)

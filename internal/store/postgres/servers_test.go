@@ -3,7 +3,6 @@
 package postgres
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/testing/expect"
+	"github.com/plantstore/plantstore/internal/testing/logtest"
 	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
 	"github.com/plantstore/plantstore/internal/testing/wait"
@@ -145,23 +145,12 @@ func TestOneServer(t *testing.T) {
 }
 
 // log collects the log of a store.
-type log struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *log) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
+type log struct{ logtest.Log }
 
 // has reports whether a line contains all texts.
 func (l *log) has(texts ...string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 lines:
-	for line := range strings.Lines(l.text.String()) {
+	for line := range strings.Lines(l.String()) {
 		for _, text := range texts {
 			if !strings.Contains(line, text) {
 				continue lines

@@ -3,14 +3,13 @@ package sqlite
 import (
 	"path/filepath"
 	"slices"
-	"sync"
 	"testing"
 
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/testing/expect"
 	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/storetest"
-	"github.com/plantstore/plantstore/internal/token"
 )
 
 // From the first version tag on, this has the sum of every file of that release.
@@ -45,14 +44,10 @@ func schemaOf(t *testing.T, path string) int64 {
 func TestNextRelease(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "plants.db")
 	server := openStore(t, path)
-	must.NoError(t, server.Create(t.Context(), plant.Plant{ID: 1, Name: "of this release"}))
-	before, err := server.Get(t.Context(), 1)
-	must.NoError(t, err)
-	stored, text := token.New("n", []token.Scope{token.Read}, 0)
-	must.NoError(t, server.CreateToken(t.Context(), stored))
+	wantSame := storetest.BeforeMigration(t, server)
 
 	back := nextRelease(t, madeUpMigration)
-	_, err = OpenSource(path)
+	_, err := OpenSource(path)
 	expect.Message(t, "OpenSource of an older store", err, "this store has schema 1 and this program needs schema 2; "+
 		"neither copy nor serve --read-only changes it: run plantstore migrate on it first")
 	_, err = OpenReadOnly(path)
@@ -60,32 +55,12 @@ func TestNextRelease(t *testing.T) {
 	if have := schemaOf(t, path); have != 1 {
 		t.Errorf("after OpenSource the file has schema %d, want 1", have)
 	}
-	var wg sync.WaitGroup
-	for range 4 {
-		wg.Go(func() {
-			s, err := Open(t.Context(), path)
-			if err != nil {
-				t.Errorf("Open = %v", err)
-				return
-			}
-			if _, now := s.Schema(); now != 2 {
-				t.Errorf("after Open the schema is %d, want 2", now)
-			}
-			expect.NoError(t, s.Close())
-		})
-	}
-	wg.Wait()
+	storetest.MigrateAtOnce(t, 4, 2, func() (store.Store, error) { return Open(t.Context(), path) })
 	newer := openStore(t, path)
 	if found, now := newer.Schema(); found != 2 || now != 2 {
 		t.Errorf("Schema = %d, %d, want 2, 2", found, now)
 	}
-	if after, err := newer.Get(t.Context(), 1); err != nil || after.ETag != before.ETag || !after.Same(before) {
-		t.Errorf("after the migration Get = %+v, %v, want %+v", after, err, before)
-	}
-	verifier := token.NewVerifier(newer, "")
-	_, err = verifier.Verify(t.Context(), text)
-	expect.NoError(t, err)
-	expect.NoError(t, verifier.Close())
+	wantSame(newer)
 
 	back()
 	for id := range int64(2) { // the server and the newer program write in turn
