@@ -133,7 +133,7 @@ func (s *service) reply(r *http.Request) *reply {
 	if len(route.PathNames) > 0 {
 		c.id = parameters[route.PathNames[len(route.PathNames)-1]]
 	}
-	if len(text) > 0 {
+	if len(text) > 0 && strings.Contains(r.Header.Get("Content-Type"), "json") {
 		if !jsontext.Value(text).IsValid() {
 			return fail(400)
 		}

@@ -204,7 +204,7 @@ func (o *Operation) ResultName(status int) string {
 		return ""
 	}
 	mediaType, described := JSONOf(response.Content)
-	if described == nil {
+	if described == nil || response.Content[mediaType].Schema == nil {
 		return ""
 	}
 	reference := response.Content[mediaType].Schema.Ref

@@ -25,9 +25,6 @@ type Asked struct {
 
 // Failures makes failures of the faults of a response. What is secret in the request they do not show.
 func (j *Judge) Failures(x scenario.Interaction, test string, asked Asked, secret http.Header) (all []scenario.Failure) {
-	if x.Status < http.StatusBadRequest {
-		j.accepting.Store(j.nameOrMethod(x), true)
-	}
 	for _, fault := range j.Faults(x) {
 		cause, rank := j.cause(fault, x, asked)
 		all = append(all, scenario.Failure{
@@ -92,9 +89,14 @@ func statusCause(name string, fault scenario.Fault, status int) (cause string, r
 	case fault.Keyword != unlistedStatus:
 		return "the status " + fault.Message, scenario.Behaviour
 	case status < http.StatusBadRequest:
-		return fmt.Sprintf("%s succeeds with %d, which is not documented", name, status), scenario.Undocumented
+		return undocumentedSuccess(name, status), scenario.Undocumented
 	}
 	return fmt.Sprintf("the status %d is not documented", status), scenario.Undocumented
+}
+
+// undocumentedSuccess is the cause of a success that the document does not have, or has for other requests only.
+func undocumentedSuccess(name string, status int) string {
+	return fmt.Sprintf("%s succeeds with %d, which is not documented", name, status)
 }
 
 // bodyCause is the cause of a wrong body. Bodies of failures are mostly made in one place of a service.

@@ -44,7 +44,7 @@ func (j *Judge) Silent(x scenario.Interaction) string {
 
 // Accepted returns an error unless a response is a success of the operation, or the request had a condition
 // that does not hold. A 412 is a success of a request that asked for one. promise is what the request was made
-// for, or nothing.
+// for, if that may be why it is refused.
 func (j *Judge) Accepted(x scenario.Interaction, promise string) error {
 	if holdsNot(x) {
 		return nil
@@ -53,6 +53,13 @@ func (j *Judge) Accepted(x scenario.Interaction, promise string) error {
 	isSuccess := operation == nil || operation.Succeeds(x.Status)
 	if isSuccess && x.Status < http.StatusBadRequest {
 		return nil
+	}
+	if x.Status >= http.StatusOK && x.Status < http.StatusMultipleChoices {
+		return scenario.Broken{
+			Cause:   undocumentedSuccess(j.nameOrMethod(x), x.Status),
+			Rank:    scenario.Undocumented,
+			Message: "no success of the document has this status",
+		}
 	}
 	return j.broken(x, scenario.Behaviour, j.refusedCause(x, promise), "the request is valid, but was refused")
 }

@@ -64,8 +64,7 @@ type Judge struct {
 	Schemas  *schema.Validator
 	Settings Settings
 
-	accepting sync.Map // operations that have accepted a request
-	open      sync.Map // operations that have not refused one without credentials
+	open sync.Map // operations that have not refused one without credentials
 }
 
 // New returns a judge.

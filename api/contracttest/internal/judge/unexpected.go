@@ -181,20 +181,18 @@ func isAlike(parameter, other *openapi3.Parameter) bool {
 	return textOf(wanted) == textOf(same)
 }
 
-// refusedCause is the cause of a valid request that is refused. If its operation accepts others, what the request was
-// made for is the reason.
+// refusedCause is the cause of a valid request that is refused. A promise, if there is one, is the reason.
 func (j *Judge) refusedCause(x scenario.Interaction, promise string) string {
 	name := j.nameOrMethod(x)
-	_, accepts := j.accepting.Load(name)
 	in, at := placeInPromise(promise)
 	switch {
-	case accepts && constraint(promise) == "additionalProperties":
+	case constraint(promise) == "additionalProperties":
 		// Services look for members that they do not know in one place.
 		return fmt.Sprintf("members that no schema names are refused with %d", x.Status)
-	case accepts && in == "body":
+	case in == "body":
 		place := j.placeInBody(x, at, "required")
 		return fmt.Sprintf("%s: a valid %s is refused with %d", place.Component, place.Pointer, x.Status)
-	case accepts && in == "parameter":
+	case in == "parameter":
 		return fmt.Sprintf("%s: a valid parameter %s is refused with %d", name, at, x.Status)
 	}
 	return fmt.Sprintf("%s: refuses valid requests with %d", name, x.Status)

@@ -150,6 +150,8 @@ type Planner struct {
 	lessons  map[*document.Operation]*lesson
 	refused  map[string]bool // see hasRefused
 
+	twins sync.Map // operations whose plainest request was accepted
+
 	mu   sync.Mutex
 	made map[*document.Operation]*operationTests
 	// The bytes of the requests in made.
