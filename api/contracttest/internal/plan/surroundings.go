@@ -172,7 +172,8 @@ func (s *surroundings) mayBeMissing(status int) bool {
 
 // missing is why a request shows nothing that needs more than a test has created.
 func (s *surroundings) missing() scenario.Untried {
-	return scenario.Untried("it needs something that exists, or is in another state: no test knows what " + strings.Join(s.needs, " and ") + " may be")
+	names := slices.Compact(slices.Sorted(slices.Values(s.needs)))
+	return scenario.Untried("it needs something that exists, or is in another state: no test knows what " + strings.Join(names, " and ") + " may be")
 }
 
 // after checks that a refused request has changed nothing. A service that refuses and stores all the same
