@@ -3,7 +3,7 @@
 //	go run ./recall [-time 60s] [-parallel 2] [-tools NAME,…] [-only TEXT] [-reports FOLDER]
 //
 // Each set (sets.go) is a right server and the same with one fault at a time. Each tool (tools.go) runs on all of them, and
-// a fault is found if the tool reports a failure that it does not report on the right server in any of three
+// a fault is found if the tool reports a failure that it does not report on the right server in any of ten
 // runs; whatever it reports there is a false alarm. The result is a table (table.go), and a line for each fault.
 //
 // The packages marina and wiki are services with faults that were made for this. Another tool is one more entry of tools.

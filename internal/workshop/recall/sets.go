@@ -55,7 +55,7 @@ type server struct {
 
 // runsOfRight is how often a tool runs on a right server, with another seed each time: what it finds there only
 // sometimes is not found because of a fault.
-const runsOfRight = 3
+const runsOfRight = 10
 
 // allServers lists the right server of each set, as often as tools run on it, and those with faults.
 func allServers(ctx context.Context, folder, only string) (all []server, err error) {

@@ -102,7 +102,7 @@ func writeTable(to io.Writer, judgements []judgement, chosen settings, results [
 	for _, group := range append(groups, "") {
 		writeRow(to, group, judgements, chosen.tools)
 	}
-	alarms, seconds := "| false alarms on right servers | |", "| seconds for a server, median | |"
+	alarms, seconds := "| reported on right servers | |", "| seconds for a server, median | |"
 	for _, with := range chosen.tools {
 		alarms += fmt.Sprintf(" %d |", len(falseAlarms(results, with.name, "")))
 		seconds += fmt.Sprintf(" %.1f |", medianSeconds(results, with.name))

@@ -89,7 +89,7 @@ func runContracttest(ctx context.Context, on target) ([]string, error) {
 
 // --- Schemathesis
 
-const schemathesis = "foreign/.venv/bin/schemathesis" // of make foreign, with its version
+const schemathesis = "foreign/.venv/services/bin/schemathesis" // of make foreign, with its version
 
 func schemathesisVersion() string {
 	text, err := exec.Command(schemathesis, "--version").Output()
