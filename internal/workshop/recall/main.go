@@ -2,6 +2,9 @@
 //
 //	go run ./recall [-time 60s] [-parallel 2] [-tools NAME,…] [-only TEXT] [-reports FOLDER]
 //
+// All runs of Schemathesis take an hour and a half, two at a time. With -reports the results are kept, and a later call
+// begins with them.
+//
 // Each set (sets.go) is a right server and the same with one fault at a time. Each tool (tools.go) runs on all of them, and
 // a fault is found if the tool reports a failure that it does not report on the right server in any of ten
 // runs; whatever it reports there is a false alarm. The result is a table (table.go), and a line for each fault.
