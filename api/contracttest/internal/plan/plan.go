@@ -195,24 +195,31 @@ func (p *Planner) Tests(ctx context.Context) iter.Seq[Test] {
 	}
 }
 
+// phase is a part of a run, which ends before the next one begins.
+type phase struct {
+	tests iter.Seq[Test]
+	// The area of a test; nil: its tests do not look at others.
+	area func(Test) string
+}
+
 // all makes the tests: first requests come first, then each promise once. What may end the service comes
 // last. A service that has crashed on an odd request is not of use to the tests that come after it.
 func (p *Planner) all() iter.Seq[Test] {
-	groups := []iter.Seq[Test]{
-		p.rehearsals(),
-		p.singles(plain),
-		p.singles(broad),
-		ofFamilies(p.families()...),
-		p.singles(deep),
-		ofFamilies(p.randomTests),
-		p.singles(odd),
+	phases := []phase{
+		{p.rehearsals(), inTurn},
+		{p.singles(plain), nil},
+		{p.singles(broad), nil},
+		{ofFamilies(p.families()...), p.areaOf},
+		{p.singles(deep), nil},
+		{ofFamilies(p.randomTests), nil},
+		{p.singles(odd), nil},
 	}
 	return func(yield func(Test) bool) {
-		for phase, group := range groups {
-			for test := range group {
-				test.Phase = phase
-				if phase == sequencePhase {
-					test.Area = p.areaOf(test)
+		for number, phase := range phases {
+			for test := range phase.tests {
+				test.Phase = number
+				if phase.area != nil {
+					test.Area = phase.area(test)
 				}
 				if !yield(test) {
 					return
@@ -222,8 +229,8 @@ func (p *Planner) all() iter.Seq[Test] {
 	}
 }
 
-// sequencePhase is that of tests which look at more than the response to one request.
-const sequencePhase = 2
+// inTurn is one area for all: each first request begins with what those before it have taught.
+func inTurn(Test) string { return "first requests" }
 
 // areaOf is the part of the service that a test is about: where the paths of its first operation begin.
 func (p *Planner) areaOf(test Test) string {
