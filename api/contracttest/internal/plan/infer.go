@@ -249,6 +249,8 @@ var (
 	// The page follows an item.
 	lastNames   = []string{"after", "startingafter", "startafter", "afterid"}
 	cursorNames = []string{"cursor", "after", "pagetoken", "nexttoken", "continuationtoken", "marker", "startingafter"}
+	// Only the service makes values of them.
+	opaqueNames = append(slices.Clone(cursorNames), "token")
 	offsetNames = []string{"offset", "skip"}
 	pageNames   = []string{"page", "pagenumber"}
 	nextNames   = []string{"next", "nextcursor", "nextpagetoken", "nexttoken", "nextpage", "nextmarker", "continuationtoken", "cursor", "endcursor"}

@@ -73,8 +73,8 @@ func (m *singleMaker) parameter(parameter *openapi3.Parameter, variant values.Pa
 		m.names(c, parameter, variant.Text)
 	}
 	wanted, _ := document.ParameterSchema(parameter)
-	isCursor := parameter.In == "query" && isAmong(cursorNames, parameter.Name)
-	c.madeUp = isCursor && wanted.Type.Is("string") && m.infers(m.operation)
+	isOpaque := parameter.In == "query" && isAmong(opaqueNames, parameter.Name)
+	c.madeUp = isOpaque && wanted.Type.Is("string") && m.infers(m.operation)
 	if !variant.Valid {
 		c.withoutResource(m.firstInPath(parameter), m.values)
 		c.refused(scenario.InvalidParameter, parameter.In, "/"+parameter.Name)

@@ -148,7 +148,10 @@ func (s *surroundings) mayBeRefused(status int) scenario.Untried {
 	isConflict := status == http.StatusConflict
 	isUnknown := !s.use.isOn(s.operation) && !s.draft.creates(s.operation)
 	isRefused := status >= http.StatusBadRequest && status < http.StatusInternalServerError
+	isHidden := s.isOfName() && slices.Contains(hidings, status)
 	switch {
+	case isHidden:
+		return "the path has a name that nothing has"
 	case s.mayBeMissing(status):
 		return s.missing()
 	case isConflict && isUnknown:
@@ -164,6 +167,15 @@ func (s *surroundings) mayBeRefused(status int) scenario.Untried {
 // unknowns are statuses with which a service refuses a request that names something which does not exist, or is not
 // in the right state.
 var unknowns = []int{http.StatusForbidden, http.StatusNotFound, http.StatusConflict, http.StatusGone, http.StatusLocked}
+
+// hidings are statuses with which a service may say that nothing has a name, beside those that say so.
+var hidings = []int{http.StatusForbidden, http.StatusConflict, http.StatusLocked}
+
+// isOfName reports whether a test is about a valid name in the path that nothing has.
+func (s *surroundings) isOfName() bool {
+	isAbout := s.why == nil && s.operation.Parameter("path", s.about) != nil
+	return isAbout && !s.use.isNamedBy(s.operation, s.about)
+}
 
 // mayBeMissing reports whether a service may have refused a request because of what it names.
 func (s *surroundings) mayBeMissing(status int) bool {

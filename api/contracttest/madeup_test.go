@@ -1,0 +1,48 @@
+package contracttest
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
+)
+
+const madeUpDocument = `openapi: 3.0.3
+info: {title: Buckets, version: "1"}
+paths:
+  /buckets/{bucketId}:
+    parameters: [{name: bucketId, in: path, required: true, schema: {type: string, minLength: 1, maxLength: 9}}]
+    get:
+      operationId: readBucket
+      parameters: [{name: _token, in: query, schema: {type: string}}]
+      responses: {"200": {description: It.}, "400": {description: Wrong.}, "403": {description: Hidden.}}
+`
+
+// A service that says of what does not exist that it is hidden is right, and so is one that takes the tokens alone that
+// it has made.
+func TestMadeUp(t *testing.T) {
+	t.Parallel()
+	service := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name, isBucket := strings.CutPrefix(r.URL.Path, "/buckets/")
+		query := r.URL.Query()
+		switch length := len([]rune(name)); {
+		case !isBucket || strings.Contains(name, "/") || name == "":
+			http.NotFound(w, r)
+		case r.Method != http.MethodGet:
+			w.Header().Set("Allow", "GET")
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		case length > 9, query.Has("_token"):
+			w.WriteHeader(http.StatusBadRequest)
+		default:
+			w.WriteHeader(http.StatusForbidden)
+		}
+	})
+	contract, err := New([]byte(madeUpDocument), Options{Seed: 1})
+	must.NoError(t, err)
+	report, err := contract.Run(t.Context(), Target{URL: "http://service.invalid", Transport: inProcess{service}})
+	must.NoError(t, err)
+	if len(report.Causes) > 0 {
+		t.Errorf("a right service is accused: %v", report.Causes)
+	}
+}
