@@ -9,11 +9,13 @@
 //     (parameters.go), of its body (bodies.go). single.go has the request, singlemaker.go makes them, kept.go
 //     keeps them, and surroundings.go has the steps around the request.
 //   - paths.go: methods and paths that the document does not have.
-//   - atonce.go: requests at the same time.
-//   - sequences.go: what is created can be read, changed and deleted, and nothing else changes.
-//     others.go: two resources do not touch each other. below.go: nor are things below one another. defaults.go: what a create leaves out has its default. counts.go: a count is that of a list. replacements.go: a PUT removes what it does not have. location.go: Location leads to what was created.
-//   - conditions.go: If-Match and If-None-Match.
-//   - lists.go and filters.go: limits, pages, defaults and filters of lists (pages.go reads them, search.go looks for things in them).
+//   - sequences.go: what is created can be read, changed and deleted, and nothing else changes. others.go: two
+//     resources do not touch each other, and below.go: nor do things below one another. location.go: Location
+//     leads to what was created. defaults.go: what a create leaves out has its default. replacements.go: a PUT
+//     removes what it does not have.
+//   - conditions.go: If-Match and If-None-Match. atonce.go: requests at the same time.
+//   - lists.go and filters.go: limits, pages, defaults and filters of lists. pages.go reads them, search.go looks for
+//     things in them, and counts.go compares a count with them.
 //   - random.go: bodies that are drawn.
 //
 // Most of them need to know which operations create, read, change, delete and list one thing: a
@@ -24,8 +26,8 @@
 // The tests come in an order in which a run that ends early has seen something of everything: see
 // [Planner.Tests] and order. They are made while they run, and those of one request are kept as far as there is room.
 //
-// draft.go makes the requests of all steps, creation.go those that create something, and shows.go says whether a response has what was sent.
-// promises.go names what a document promises, and what a response shows.
+// draft.go makes the requests of all steps, creation.go those that create something, and shows.go says whether a
+// response has what was sent. promises.go names what a document promises, and what a response shows.
 //
 // # To add a kind of test
 //
@@ -181,7 +183,8 @@ func New(judge *judge.Judge, settings Settings) *Planner {
 }
 
 // Tests makes the tests, one after the other, in the order in which they should run, until ctx is done: first requests
-// of each operation, until one is accepted, the plainest one with each kind of credentials, each promise once, sequences, each promise again, random bodies, and what is odd.
+// of each operation, until one is accepted; the plainest one with each kind of credentials; each promise once;
+// sequences; each promise again; random bodies; and what is odd.
 func (p *Planner) Tests(ctx context.Context) iter.Seq[Test] {
 	return func(yield func(Test) bool) {
 		for test := range p.all() {
