@@ -209,7 +209,7 @@ type phase struct {
 // last. A service that has crashed on an odd request is not of use to the tests that come after it.
 func (p *Planner) all() iter.Seq[Test] {
 	phases := []phase{
-		{p.rehearsals(), inTurn},
+		{p.rehearsals(), nil},
 		{p.singles(plain), nil},
 		{p.singles(broad), nil},
 		{ofFamilies(p.families()...), p.areaOf},
@@ -231,9 +231,6 @@ func (p *Planner) all() iter.Seq[Test] {
 		}
 	}
 }
-
-// inTurn is one area for all: each first request begins with what those before it have taught.
-func inTurn(Test) string { return "first requests" }
 
 // areaOf is the part of the service that a test is about: where the paths of its first operation begin.
 func (p *Planner) areaOf(test Test) string {
