@@ -332,3 +332,24 @@ func damageTable(name string) func(*testing.T, string) {
 		must.NoError(t, err)
 	}
 }
+
+// A store whose files were moved copies its log into its database, wherever that is now, and leaves alone what is at
+// the path of its log: another database may need it.
+func TestCloseWhileMoved(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "plants.db")
+	moved := filepath.Join(t.TempDir(), "moved.db")
+	s, err := Open(t.Context(), path)
+	must.NoError(t, err)
+	must.NoError(t, s.Create(t.Context(), plant.Plant{ID: 1}))
+	must.NoError(t, os.Rename(path, moved))
+	must.NoError(t, os.Rename(path+"-wal", filepath.Join(t.TempDir(), "log")))
+	must.NoError(t, os.WriteFile(path+"-wal", []byte("of another database"), 0o600))
+	must.NoError(t, s.Close())
+	other, err := os.ReadFile(path + "-wal")
+	if err != nil || string(other) != "of another database" {
+		t.Errorf("the log of another database is %q, %v", other, err)
+	}
+	_, err = openStore(t, moved).Get(t.Context(), 1)
+	expect.Error(t, "Get(1) of the moved database", err, nil)
+}
