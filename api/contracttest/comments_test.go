@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/plantstore/plantstore/internal/testing/must"
+
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	sch "github.com/plantstore/plantstore/api/contracttest/internal/schema"
 
@@ -86,6 +88,7 @@ func commentService(c *Contract) *service {
 }
 
 func TestRecursiveDocument(t *testing.T) {
+	must.HaveTime(t)
 	c := contractOf(t, "comments.yaml", Options{Service: Service{Undeclared: Exact, Lists: []List{{
 		Operation: "listComments", Create: "createComment", ID: "id", Items: "items", Limit: "limit", Filters: map[string]string{"author": "author"},
 	}}}})

@@ -5,15 +5,12 @@ package contracttest
 import (
 	"strings"
 	"testing"
-
-	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // The example of races in README.md finds a handler that counts without a lock. It runs where this test is built for the
 // race detector, which needs a C compiler.
 func TestFindsRace(t *testing.T) {
 	t.Parallel()
-	must.HaveTime(t)
 	run := otherModule(t, "### Races", `package shop
 
 import (

@@ -93,6 +93,7 @@ func TestParallelAccusations(t *testing.T) {
 
 // Only ends a run also where several tests are under way.
 func TestParallelOnly(t *testing.T) {
+	must.HaveTime(t)
 	t.Parallel()
 	whole := workshopContract(t, Options{})
 	target := Target{URL: "http://service.invalid", Transport: inProcess{newWorkshop(whole, "PUT merges")}}
