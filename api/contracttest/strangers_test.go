@@ -105,7 +105,7 @@ var strangers = []struct {
 	{limitClamped, "limit maximum: 100, and refused with 400", "a parameter limit that breaks maximum is accepted"},
 	{patchTakesAnyStatus, "TicketPatch.status enum", "Status in requests: what breaks enum is accepted"},
 	{nullTags, "TicketInput.tags is not nullable", "TicketInput in requests: what breaks nullable of /tags is accepted"},
-	{anyMediaType, "addComment: application/json, and 415 for others", "addComment succeeds with a body of another media type"},
+	{anyMediaType, "addComment: application/json, and 415 for others", "bodies of another media type are accepted"},
 	{blankComment, "CommentInput.body minLength: 1", "CommentInput in requests: what breaks minLength of /body is accepted"},
 	{hugeID, "ticketId format: int64, and refused with 400", "an invalid parameter ticketId gives 500"},
 	{impossibleDate, "TicketInput.dueOn format: date (RFC 3339, section 5.7)", "TicketInput in requests: what breaks format of /dueOn is accepted"},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -21,7 +22,6 @@ var succeeds = map[scenario.Kind]string{
 	scenario.UnknownMethod:      "with a method that the document does not have",
 	scenario.InvalidParameter:   "with an invalid parameter",
 	scenario.MissingBody:        "without a body",
-	scenario.WrongMediaType:     "with a body of another media type",
 	scenario.MalformedBody:      "with a body that is not JSON",
 	scenario.InvalidBody:        "with an invalid body",
 	scenario.UnknownPosition:    "from a position that does not exist",
@@ -49,6 +49,9 @@ func (j *Judge) notRefused(x scenario.Interaction, why scenario.Violation, promi
 		return j.acceptedBody(x, why, constraint(promise))
 	case isAccepted && isOfPlace:
 		return j.acceptedParameter(x, why, constraint(promise))
+	case isAccepted && why.Kind == scenario.WrongMediaType:
+		// Media types are looked at in one place.
+		return "bodies of another media type are accepted"
 	case isAccepted:
 		return fmt.Sprintf("%s succeeds %s", name, succeeds[why.Kind])
 	}
@@ -171,6 +174,14 @@ func (j *Judge) sharedParameter(x scenario.Interaction, why scenario.Violation) 
 	return name, false
 }
 
+// isShared reports whether other operations have the same parameter, wherever requests have it.
+func (j *Judge) isShared(x scenario.Interaction, name string) bool {
+	return slices.ContainsFunc([]string{"path", "query", "header", "cookie"}, func(in string) bool {
+		_, isShared := j.sharedParameter(x, scenario.Violation{In: in, Pointer: "/" + name})
+		return isShared
+	})
+}
+
 // isAlike reports whether two parameters take the same values.
 func isAlike(parameter, other *openapi3.Parameter) bool {
 	wanted, _ := document.ParameterSchema(parameter)
@@ -193,6 +204,9 @@ func (j *Judge) refusedCause(x scenario.Interaction, promise string) string {
 		place := j.placeInBody(x, at, "required")
 		return fmt.Sprintf("%s: a valid %s is refused with %d", place.Component, place.Pointer, x.Status)
 	case in == "parameter":
+		if j.isShared(x, at) {
+			return fmt.Sprintf("a valid parameter %s is refused with %d", at, x.Status)
+		}
 		return fmt.Sprintf("%s: a valid parameter %s is refused with %d", name, at, x.Status)
 	}
 	return fmt.Sprintf("%s: refuses valid requests with %d", name, x.Status)
