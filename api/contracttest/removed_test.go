@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -47,11 +48,14 @@ func storesOf(name, method, responses string) string {
 
 // stores is the service: what it has, by path.
 type stores struct {
+	mu   sync.Mutex
 	has  map[string]bool
 	last int
 }
 
 func (s *stores) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	path, _ := url.PathUnescape(r.URL.EscapedPath())
 	var body struct{ ID string }
 	isWrong := r.Method[0] == 'P' && (json.NewDecoder(r.Body).Decode(&body) != nil || body.ID == "" || strings.Contains(path, "\x00"))
@@ -109,15 +113,21 @@ func removesCreated(t *testing.T, end error) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
 	made := map[string]bool{}
+	var counting sync.Mutex
+	isAll := func(r *http.Request, status int) bool {
+		counting.Lock()
+		defer counting.Unlock()
+		if status == http.StatusCreated {
+			made[strings.Split(r.URL.Path, "/")[1]] = true
+		}
+		return len(made) == len(declared)
+	}
 	_, err = c.Run(ctx, Target{URL: "http://stores.example/", Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
 		if err := r.Context().Err(); err != nil {
 			return nil, err
 		}
 		response, err := inProcess{s}.RoundTrip(r)
-		if response.StatusCode == http.StatusCreated {
-			made[strings.Split(r.URL.Path, "/")[1]] = true
-		}
-		switch isAll := len(made) == len(declared); {
+		switch isAll := isAll(r, response.StatusCode); {
 		case isAll && end == context.DeadlineExceeded:
 			<-ctx.Done()
 		case isAll && end == context.Canceled:
