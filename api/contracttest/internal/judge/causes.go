@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"path"
 	"regexp"
 	"strings"
 
@@ -56,7 +57,8 @@ func (j *Judge) crash(x scenario.Interaction, asked Asked) string {
 		return fmt.Sprintf("wrong credentials give %d", x.Status)
 	}
 	if why != nil && why.Kind == scenario.InvalidParameter {
-		if name, isShared := j.sharedParameter(x, *why); isShared {
+		name := path.Base(why.Pointer)
+		if j.isShared(x, why.In, name) {
 			return fmt.Sprintf("an invalid parameter %s gives %d", name, x.Status)
 		}
 	}

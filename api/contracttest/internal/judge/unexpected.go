@@ -48,7 +48,8 @@ func (j *Judge) notRefused(x scenario.Interaction, why scenario.Violation, promi
 	case isAccepted && isOfPlace && why.In == "body":
 		return j.acceptedBody(x, why, constraint(promise))
 	case isAccepted && isOfPlace:
-		return j.acceptedParameter(x, why, constraint(promise))
+		parameter := path.Base(why.Pointer)
+		return j.ofOperation(x, why.In, parameter) + fmt.Sprintf("a parameter %s that breaks %s is accepted", parameter, constraint(promise))
 	case isAccepted && why.Kind == scenario.WrongMediaType:
 		// Media types are looked at in one place.
 		return "bodies of another media type are accepted"
@@ -144,41 +145,28 @@ func bodyOf(operation *document.Operation) *openapi3.SchemaRef {
 	return media.Schema
 }
 
-// acceptedParameter is the cause of a parameter that is accepted although a keyword forbids it.
-func (j *Judge) acceptedParameter(x scenario.Interaction, why scenario.Violation, keyword string) string {
-	name, isShared := j.sharedParameter(x, why)
-	if isShared {
-		return fmt.Sprintf("a parameter %s that breaks %s is accepted", name, keyword)
+// ofOperation is the beginning of a cause that is of one operation, or nothing if it is of a parameter that other
+// operations have, too.
+func (j *Judge) ofOperation(x scenario.Interaction, in, name string) string {
+	if j.isShared(x, in, name) {
+		return ""
 	}
-	return fmt.Sprintf("%s: a parameter %s that breaks %s is accepted", j.nameOrMethod(x), name, keyword)
+	return j.nameOrMethod(x) + ": "
 }
 
-// sharedParameter is the name of the parameter that a violation is of, and whether other operations have the same
-// one: with its name, in the same place, with the same schema.
-func (j *Judge) sharedParameter(x scenario.Interaction, why scenario.Violation) (name string, isShared bool) {
-	name = path.Base(why.Pointer)
-	operation := j.Document.Serving(x.Method, x.Path)
-	if operation == nil {
-		return name, false
+// isShared reports whether other operations have the parameter with a name that a request has in a place, empty: in
+// any place.
+func (j *Judge) isShared(x scenario.Interaction, in, name string) bool {
+	own := j.Document.Serving(x.Method, x.Path)
+	if own == nil {
+		return false
 	}
-	parameter := operation.Parameter(why.In, name)
-	if parameter == nil {
-		return name, false
-	}
-	for _, other := range j.Document.Operations {
-		same := other.Parameter(why.In, name)
-		if other != operation && same != nil && isAlike(parameter, same) {
-			return name, true
-		}
-	}
-	return name, false
-}
-
-// isShared reports whether other operations have the same parameter, wherever requests have it.
-func (j *Judge) isShared(x scenario.Interaction, name string) bool {
-	return slices.ContainsFunc([]string{"path", "query", "header", "cookie"}, func(in string) bool {
-		_, isShared := j.sharedParameter(x, scenario.Violation{In: in, Pointer: "/" + name})
-		return isShared
+	return slices.ContainsFunc(own.Parameters, func(parameter *openapi3.Parameter) bool {
+		isIt := parameter.Name == name && (in == "" || in == parameter.In)
+		return isIt && slices.ContainsFunc(j.Document.Operations, func(other *document.Operation) bool {
+			same := other.Parameter(parameter.In, name)
+			return other != own && same != nil && isAlike(parameter, same)
+		})
 	})
 }
 
@@ -186,10 +174,7 @@ func (j *Judge) isShared(x scenario.Interaction, name string) bool {
 func isAlike(parameter, other *openapi3.Parameter) bool {
 	wanted, _ := document.ParameterSchema(parameter)
 	same, _ := document.ParameterSchema(other)
-	if wanted == same {
-		return true
-	}
-	return textOf(wanted) == textOf(same)
+	return wanted == same || textOf(wanted) == textOf(same)
 }
 
 // refusedCause is the cause of a valid request that is refused. A promise, if there is one, is the reason.
@@ -204,10 +189,7 @@ func (j *Judge) refusedCause(x scenario.Interaction, promise string) string {
 		place := j.placeInBody(x, at, "required")
 		return fmt.Sprintf("%s: a valid %s is refused with %d", place.Component, place.Pointer, x.Status)
 	case in == "parameter":
-		if j.isShared(x, at) {
-			return fmt.Sprintf("a valid parameter %s is refused with %d", at, x.Status)
-		}
-		return fmt.Sprintf("%s: a valid parameter %s is refused with %d", name, at, x.Status)
+		return j.ofOperation(x, "", at) + fmt.Sprintf("a valid parameter %s is refused with %d", at, x.Status)
 	}
 	return fmt.Sprintf("%s: refuses valid requests with %d", name, x.Status)
 }
