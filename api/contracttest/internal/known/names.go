@@ -53,7 +53,7 @@ func nounsWithin(nouns []string, name string) []string {
 	if slices.Contains(wrappers, singular) {
 		return nouns
 	}
-	return append(slices.Clone(nouns[:0:0]), singular)
+	return []string{singular}
 }
 
 // keysOf are the names of a member of what some nouns say. One that consists of several words names something by

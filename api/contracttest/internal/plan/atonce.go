@@ -66,15 +66,6 @@ func (d *Draft) identitiesDiffer(x *resource) []scenario.Step {
 	})}
 }
 
-// creationOf is the call that creates a thing with values that vary.
-func (d *Draft) creationOf(x *resource, thing *scenario.Thing) scenario.Call {
-	return scenario.Call{
-		Operation: x.create.ID,
-		Of:        x.target(thing),
-		Body:      orNil(d.varied(x, thing)),
-	}
-}
-
 // differ returns an error if two creates have one identity.
 func (x *resource) differ(created []scenario.Interaction) error {
 	seen := map[string]bool{}
@@ -88,17 +79,13 @@ func (x *resource) differ(created []scenario.Interaction) error {
 	return nil
 }
 
-// oneIdentity says that two resources have the same identity, which fails tests of all kinds.
-func oneIdentity(x *resource, id any) error {
-	return scenario.BrokenBy(x.create.ID+": two resources have one identity", "two resources have the identity %v", id)
-}
-
 // createsOne fails if creates at the same time with one identity succeed, although a second one must conflict.
 func (d *Draft) createsOne(x *resource) []scenario.Step {
-	thing := x.thing(nil)
+	first := x.thing(nil)
 	created := &successes{}
-	return []scenario.Step{{Create: thing}, scenario.Later(func() []scenario.Step {
-		thing := &scenario.Thing{Creator: thing.Creator, Parent: thing.Parent, ID: d.values.Identity(x.identity)}
+	return []scenario.Step{{Create: first}, scenario.Later(func() []scenario.Step {
+		thing := x.thing(d.values.Identity(x.identity))
+		thing.Parent = first.Parent
 		var calls []scenario.Call
 		for range together {
 			calls = append(calls, d.creationOf(x, thing))
@@ -120,7 +107,7 @@ func changesOnce(method string) func(d *Draft, x *resource) []scenario.Step {
 		steps := append([]scenario.Step{{Create: thing}}, d.version(thing, before)...)
 		return append(steps, scenario.Later(func() []scenario.Step {
 			if strings.HasPrefix(before.etag, "W/") {
-				return untried("the ETags are weak, and If-Match is true of strong ones only")
+				return untried(weakETags)
 			}
 			calls := d.changesOf(x.uses[method], thing, before.etag)
 			if calls == nil {

@@ -61,6 +61,14 @@ func (d *Draft) notListed(list *listing, moved *scenario.Thing) scenario.Step {
 
 // refusedOn calls an operation on a thing that it must not find.
 func (d *Draft) refusedOn(operation *document.Operation, thing *scenario.Thing, why string) scenario.Step {
+	return d.plainCall(operation, thing, func(got scenario.Interaction) error {
+		isRefused := got.Status >= http.StatusBadRequest
+		return scenario.Require(isRefused, "%s succeeds for %s, but %s: %.300s", operation.ID, got.Path, why, got.Body)
+	})
+}
+
+// plainCall calls an operation on a thing with the plainest body.
+func (d *Draft) plainCall(operation *document.Operation, thing *scenario.Thing, check func(scenario.Interaction) error) scenario.Step {
 	return scenario.Step{
 		Call: func() scenario.Call {
 			return scenario.Call{
@@ -69,10 +77,7 @@ func (d *Draft) refusedOn(operation *document.Operation, thing *scenario.Thing, 
 				Body:      d.plainBody(operation),
 			}
 		},
-		Check: func(got scenario.Interaction) error {
-			isRefused := got.Status >= http.StatusBadRequest
-			return scenario.Require(isRefused, "%s succeeds for %s, but %s: %.300s", operation.ID, got.Path, why, got.Body)
-		},
+		Check: check,
 	}
 }
 
@@ -119,13 +124,12 @@ func (p *Planner) needsParentTests() (all []Test) {
 // needsParent calls an operation on a thing, on one that was never created, and on the thing below another one.
 func (d *Draft) needsParent(x *resource, operation *document.Operation) []scenario.Step {
 	thing := x.thing(nil)
-	accepted := d.refusedOn(operation, thing, "")
-	accepted.Check = func(got scenario.Interaction) error {
+	accepted := d.plainCall(operation, thing, func(got scenario.Interaction) error {
 		if got.Status < http.StatusBadRequest {
 			return nil
 		}
 		return scenario.Untried(fmt.Sprintf("no request of %s was accepted", operation.ID))
-	}
+	})
 	absent := scenario.Later(func() []scenario.Step {
 		return []scenario.Step{d.refusedOn(operation, d.neverCreated(x, thing), "nothing was created there")}
 	})

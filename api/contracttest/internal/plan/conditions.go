@@ -144,10 +144,13 @@ func (c *condition) createAgain() scenario.Step {
 	})
 }
 
-// isStrong ends the test where no If-Match can be true: it compares strongly (RFC 9110, section 13.1.1).
+// weakETags is why nothing is shown where no If-Match can be true: it compares strongly (RFC 9110, section 13.1.1).
+const weakETags scenario.Untried = "the ETags are weak, and If-Match is true of strong ones only"
+
+// isStrong ends the test where no If-Match can be true.
 func (c *condition) isStrong(scenario.Interaction) error {
 	if c.isIfMatch() && strings.HasPrefix(c.stale.etag, "W/") {
-		return scenario.Untried("the ETags are weak, and If-Match is true of strong ones only")
+		return weakETags
 	}
 	return nil
 }

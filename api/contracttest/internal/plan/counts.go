@@ -36,15 +36,7 @@ func (l *listing) counts(p *Planner) (all []listCase) {
 
 // countsAsListed creates resources, lists them by the value that two of them have, and counts them by it.
 func (t *listTest) countsAsListed(operation *document.Operation, parameter string) []scenario.Step {
-	f := &filter{
-		listTest:  t,
-		parameter: parameter,
-		member:    t.list.Filters[parameter],
-	}
-	var steps []scenario.Step
-	for i := range 3 {
-		steps = append(steps, scenario.Later(func() []scenario.Step { return f.create(i) }))
-	}
+	f, steps := t.filter(parameter)
 	listed := -1
 	list := scenario.Later(func() []scenario.Step {
 		return []scenario.Step{t.pages(t.list, f.selection(f.values[0]), false, func(found page) (bool, error) {
@@ -76,18 +68,21 @@ func (t *listTest) countsAsListed(operation *document.Operation, parameter strin
 	return append(steps, list, count)
 }
 
-// countIn is the number in a response, or that of its only member with a name such as count.
+// countIn is the number in a response, or that of its only member with a name such as count; else nothing.
 func countIn(x scenario.Interaction) string {
 	value, _ := jsonvalue.Decode(x.Body) // what is no JSON has no number
-	object := jsonvalue.Object(value)
-	for name, member := range object {
-		isCount := strings.Contains(plainName(name), "count") || strings.Contains(plainName(name), "total")
-		if isCount && isIntegerValue(member) {
-			return fmt.Sprint(member)
-		}
-	}
 	if isIntegerValue(value) {
 		return fmt.Sprint(value)
 	}
-	return ""
+	var counts []any
+	for name, member := range jsonvalue.Object(value) {
+		isCount := strings.Contains(plainName(name), "count") || strings.Contains(plainName(name), "total")
+		if isCount && isIntegerValue(member) {
+			counts = append(counts, member)
+		}
+	}
+	if len(counts) != 1 {
+		return ""
+	}
+	return fmt.Sprint(counts[0])
 }

@@ -71,8 +71,8 @@ func (d *Draft) create(step scenario.Step) []scenario.Step {
 	return []scenario.Step{created}
 }
 
-// noObject ends a test that would have to tell one thing from another by the members of a body. Who declares such a
-// resource is told.
+// noObject ends a test that would have to tell one thing from another by the members of a body. Of a resource that the
+// options declare, it is a failure: the declaration is wrong.
 func noObject(x *resource) []scenario.Step {
 	if x.inferred {
 		return untried(scenario.Untried("the body of " + x.create.ID + " is not an object"))
@@ -148,6 +148,15 @@ func (x *resource) target(thing *scenario.Thing) *scenario.Thing {
 	return thing
 }
 
+// creationOf is the call that creates a thing with values that vary.
+func (d *Draft) creationOf(x *resource, thing *scenario.Thing) scenario.Call {
+	return scenario.Call{
+		Operation: x.create.ID,
+		Of:        x.target(thing),
+		Body:      orNil(d.varied(x, thing)),
+	}
+}
+
 // identityOf remembers the identity that the service has assigned. Where it was inferred that the response has
 // it, Location may have it instead.
 func (d *Draft) identityOf(x *resource, thing *scenario.Thing, got scenario.Interaction) error {
@@ -188,13 +197,7 @@ func (d *Draft) confirm(x *resource) (steps []scenario.Step) {
 		thing := x.thing(d.values.Identity(x.identity))
 		thing.Parent = d.parents[x]
 		steps = append(steps, scenario.Step{
-			Call: func() scenario.Call {
-				return scenario.Call{
-					Operation: x.create.ID,
-					Of:        x.target(thing),
-					Body:      orNil(d.varied(x, thing)),
-				}
-			},
+			Call: func() scenario.Call { return d.creationOf(x, thing) },
 			Check: func(got scenario.Interaction) error {
 				bodies[i] = got.Body
 				return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
-// A default is what a service takes for a member that a client leaves out. The client has read the document, and relies
-// on it without ever sending the value, so nobody notices that the service takes another one.
+// A default is what a service takes for a member that a client leaves out. The client relies on the document and never
+// sends the value, so a service that takes another one goes unnoticed.
 
 // defaultsOf are the defaults of members that a create may leave out, by name.
 func (p *Planner) defaultsOf(x *resource) map[string]any {

@@ -40,17 +40,22 @@ type filter struct {
 	found                   int       // how many of the things
 }
 
-// filters returns the steps of a test of a filter.
-func (t *listTest) filters(parameter string) []scenario.Step {
-	f := &filter{
+// filter returns a filter, and the steps that create three resources for it.
+func (t *listTest) filter(parameter string) (f *filter, steps []scenario.Step) {
+	f = &filter{
 		listTest:  t,
 		parameter: parameter,
 		member:    t.list.Filters[parameter],
 	}
-	var steps []scenario.Step
 	for i := range 3 {
 		steps = append(steps, scenario.Later(func() []scenario.Step { return f.create(i) }))
 	}
+	return f, steps
+}
+
+// filters returns the steps of a test of a filter.
+func (t *listTest) filters(parameter string) []scenario.Step {
+	f, steps := t.filter(parameter)
 	for i := range 2 {
 		for _, limit := range []int{t.list.pageSize(1), t.list.longestPage()} {
 			steps = append(steps, scenario.Later(func() []scenario.Step {

@@ -23,6 +23,11 @@ func (d *Draft) two(x *resource) (one, other *scenario.Thing, steps []scenario.S
 	return one, other, append(steps, d.read(other)...)
 }
 
+// oneIdentity says that two resources have the same identity, which fails tests of all kinds.
+func oneIdentity(x *resource, id any) error {
+	return scenario.BrokenBy(x.create.ID+": two resources have one identity", "two resources have the identity %v", id)
+}
+
 // deletesOne fails if another resource changes when one is deleted, or when one is created then:
 // services that count what they have give it an identity that is taken.
 func (d *Draft) deletesOne(x *resource) []scenario.Step {
