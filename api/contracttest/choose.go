@@ -14,8 +14,9 @@ import (
 const (
 	leftOut     = "the options leave it out"
 	notIncluded = "the options do not include it"
-	logsOut     = "its name says that it ends the session of the credentials, which all other requests need: to send it all the same, name it in --include, in Go Include"
-	dangerous   = "its name says that it ends the service or drops data: to send it all the same, name it in --include, in Go Include"
+	logsOut     = "its name says that it ends the session of the credentials, which all other requests need" + allTheSame
+	dangerous   = "its name says that it ends the service or drops data" + allTheSame
+	allTheSame  = ": to send it all the same, name it in --include, in Go Include"
 )
 
 // choice says which operations of a document are tested.

@@ -59,7 +59,7 @@ type pairs struct {
 	next http.Handler
 
 	mu      sync.Mutex
-	waiting chan struct{} // closed by the second one; nil: nobody waits
+	waiting chan struct{} // closed by the second one; nil: no request waits
 }
 
 // longestWait is how long a request waits for another one.
@@ -67,23 +67,27 @@ const longestWait = time.Millisecond
 
 // ServeHTTP waits for another request. Nothing orders what the two do then.
 func (p *pairs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if met := p.meet(); met != nil {
+		select {
+		case <-met:
+		case <-time.After(longestWait):
+			p.leave(met)
+		}
+	}
+	p.next.ServeHTTP(w, r)
+}
+
+// meet lets the request that waits begin, or returns what is closed when another one comes.
+func (p *pairs) meet() (met chan struct{}) {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.waiting != nil {
 		close(p.waiting)
 		p.waiting = nil
-		p.mu.Unlock()
-		p.next.ServeHTTP(w, r)
-		return
+		return nil
 	}
-	met := make(chan struct{})
-	p.waiting = met
-	p.mu.Unlock()
-	select {
-	case <-met:
-	case <-time.After(longestWait):
-		p.leave(met)
-	}
-	p.next.ServeHTTP(w, r)
+	p.waiting = make(chan struct{})
+	return p.waiting
 }
 
 // leave ends the wait of a request.
