@@ -166,16 +166,24 @@ func nameOf(out http.ResponseWriter, r *http.Request) (string, bool) {
 	return name, true
 }
 
-func (w *wiki) getPage(out http.ResponseWriter, r *http.Request) {
+// pageOf finds the page of the path, or writes 400 or 404. The lock is held.
+func (w *wiki) pageOf(out http.ResponseWriter, r *http.Request) (found page, exists bool) {
 	name, isValid := nameOf(out, r)
 	if !isValid {
-		return
+		return page{}, false
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	found, exists := w.pages[name]
+	found, exists = w.pages[name]
 	if !exists {
 		writeProblem(out, http.StatusNotFound, "no such page")
+	}
+	return found, exists
+}
+
+func (w *wiki) getPage(out http.ResponseWriter, r *http.Request) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	found, exists := w.pageOf(out, r)
+	if !exists {
 		return
 	}
 	switch w.conditionOf(r, found.etag) {
@@ -240,21 +248,16 @@ func (w *wiki) store(before, given page) page {
 }
 
 func (w *wiki) deletePage(out http.ResponseWriter, r *http.Request) {
-	name, isValid := nameOf(out, r)
-	if !isValid {
-		return
-	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	found, exists := w.pages[name]
+	found, exists := w.pageOf(out, r)
 	if !exists {
-		writeProblem(out, http.StatusNotFound, "no such page")
 		return
 	}
 	if w.conditionOf(r, found.etag) != met {
 		writeProblem(out, http.StatusPreconditionFailed, "the page has another ETag")
 		return
 	}
-	delete(w.pages, name)
+	delete(w.pages, found.Name)
 	out.WriteHeader(http.StatusNoContent)
 }
