@@ -37,7 +37,7 @@ func (s *racing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	mine := make(chan *httptest.ResponseRecorder, 1)
 	s.first = mine
 	s.mu.Unlock()
-	time.Sleep(time.Millisecond)
+	time.Sleep(5 * time.Millisecond) // for another one to come
 	own := httptest.NewRecorder()
 	s.next.ServeHTTP(own, r)
 	mine <- own

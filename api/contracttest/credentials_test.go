@@ -96,12 +96,7 @@ func TestNoCredentials(t *testing.T) {
 			w.WriteHeader(http.StatusUnauthorized)
 		})}})
 		must.NoError(t, err)
-		var causes []string
-		for _, cause := range report.Causes {
-			causes = append(causes, cause.Cause)
-		}
-		slices.Sort(causes)
-		if !slices.Equal(causes, want) {
+		if causes := titlesOf(report.Causes); !slices.Equal(causes, want) {
 			t.Errorf("security off %t: the causes are %q", isOff, causes)
 		}
 		untried := 0
@@ -178,11 +173,7 @@ func TestFormsOfCredentials(t *testing.T) {
 		})
 		report, err := contract.Run(t.Context(), Target{URL: "http://things.example/v1", Transport: inProcess{service}})
 		must.NoError(t, err)
-		var causes []string
-		for _, cause := range report.Causes {
-			causes = append(causes, cause.Cause)
-		}
-		if !slices.Equal(causes, c.want) {
+		if causes := titlesOf(report.Causes); !slices.Equal(causes, c.want) {
 			t.Errorf("%s: the causes are %q, want %q", name, causes, c.want)
 		}
 	}

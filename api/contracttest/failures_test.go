@@ -32,6 +32,15 @@ func (f faulty) RoundTrip(r *http.Request) (*http.Response, error) {
 
 var xID = openapi3.Headers{"X-Id": {Value: &openapi3.Header{Parameter: openapi3.Parameter{Schema: openapi3.NewSchemaRef("", openapi3.NewStringSchema())}}}}
 
+// titlesOf are the titles of causes, sorted.
+func titlesOf(causes []Cause) (titles []string) {
+	for _, cause := range causes {
+		titles = append(titles, cause.Cause)
+	}
+	slices.Sort(titles)
+	return titles
+}
+
 // try runs all tests of a contract.
 func try(c *Contract, target Target) {
 	for _, test := range testsOf(c) {

@@ -104,11 +104,7 @@ func TestWrongCreate(t *testing.T) {
 		c := workshopContract(t, Options{})
 		report, err := c.Run(t.Context(), Target{URL: "http://service.invalid", Transport: inProcess{newWorkshop(c, flaw)}})
 		must.NoError(t, err)
-		var got []string
-		for _, cause := range report.Causes {
-			got = append(got, cause.Cause)
-		}
-		if slices.Sort(got); !slices.Equal(got, want) {
+		if got := titlesOf(report.Causes); !slices.Equal(got, want) {
 			t.Errorf("of %q the causes are %q, want %q", flaw, got, want)
 		}
 	}

@@ -60,7 +60,7 @@ paths:
     delete: {operationId: deleteFile, responses: {"204": {description: Gone.}, "400": {description: Wrong.}, "404": {description: None.}}}
 `
 
-// What is created by a text is no object, so sequences cannot tell one from another. That accuses nobody.
+// What is created by a text is no object, so sequences cannot tell one from another. They accuse no service of it.
 func TestTextIsNoObject(t *testing.T) {
 	t.Parallel()
 	contract, err := New([]byte(filesDocument), Options{Seed: 1})

@@ -15,38 +15,35 @@ import (
 type meeting struct {
 	next http.Handler
 
-	mu      sync.Mutex
-	present map[string]int // by path
-	most    int
-	met     chan struct{} // closed when two requests are present
+	mu            sync.Mutex
+	present, most int
+	met           chan struct{} // closed when two requests are present
 }
 
 func (m *meeting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	m.mu.Lock()
-	m.present[r.URL.Path]++
-	here := 0
-	for _, n := range m.present {
-		here += n
-	}
-	m.most = max(m.most, here)
-	if here == 2 && m.most == 2 {
-		select {
-		case <-m.met:
-		default:
-			close(m.met)
-		}
-	}
-	m.mu.Unlock()
-	defer func() {
-		m.mu.Lock()
-		m.present[r.URL.Path]--
-		m.mu.Unlock()
-	}()
+	m.enter()
+	defer m.leave()
 	select {
 	case <-m.met:
 	case <-time.After(patience):
 	}
 	m.next.ServeHTTP(w, r)
+}
+
+func (m *meeting) enter() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.present++
+	if m.present == 2 && m.most == 1 {
+		close(m.met)
+	}
+	m.most = max(m.most, m.present)
+}
+
+func (m *meeting) leave() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.present--
 }
 
 // patience is how long a request waits for another one. It ends early where requests meet.
@@ -56,7 +53,7 @@ const patience = 20 * time.Millisecond
 func TestParallel(t *testing.T) {
 	t.Parallel()
 	for parallel, want := range map[int]bool{0: false, 4: true} {
-		m := &meeting{next: thingsHandler(asNumber), present: map[string]int{}, met: make(chan struct{})}
+		m := &meeting{next: thingsHandler(asNumber), met: make(chan struct{})}
 		Test(&told{}, []byte(smallDocument), m, Options{Parallel: parallel})
 		if meets := m.most > 1; meets != want || m.most > max(parallel, 1) {
 			t.Errorf("with Parallel %d, %d requests were there at once", parallel, m.most)
@@ -68,15 +65,11 @@ func TestParallel(t *testing.T) {
 func TestParallelAccusations(t *testing.T) {
 	must.HaveTime(t)
 	t.Parallel()
-	causes := func(parallel int, flaw string, habits ...string) (titles []string) {
+	causes := func(parallel int, flaw string, habits ...string) []string {
 		c := workshopContract(t, Options{Parallel: parallel})
 		report, err := c.Run(t.Context(), Target{URL: "http://service.invalid", Transport: inProcess{newWorkshop(c, flaw, habits...)}})
 		must.NoError(t, err)
-		for _, cause := range report.Causes {
-			titles = append(titles, cause.Cause)
-		}
-		slices.Sort(titles)
-		return titles
+		return titlesOf(report.Causes)
 	}
 	for _, habit := range habits {
 		if wrong := causes(8, "", habit...); len(wrong) > 0 {

@@ -116,7 +116,8 @@ const (
 	noTimeLeft = "no time was left to try it: give more as --max-time, in Go MaxTime of the options"
 )
 
-// reportTime is how long the promises that were not reached are listed one by one. Then there is a line for each operation.
+// reportTime is how long the promises that were not reached are listed one by one. Then there is a line for each
+// operation.
 const reportTime = 3 * time.Second
 
 // Run runs every generated test on a target and reports what all tests of the contract have

@@ -42,8 +42,8 @@ The tests create, change and delete resources at URL, and send what a service mu
 refuse. Do not run them on a service with data that you need. An interrupt (Ctrl-C) ends
 them with a report of what was found so far.
 
-Operations with names such as shutdown, drop, reset, clear or logout are left out, unless --include
-has their id or path. --include '*' stands for all others.
+Operations with names such as shutdown, drop, reset, clear or logout are left out, unless
+--include has their id or path. --include '*' stands for all others.
 
 Exit status:
   0  every promise of the document is kept, or what is not is known (--baseline)

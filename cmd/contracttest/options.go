@@ -71,8 +71,8 @@ func logIn(ctx context.Context, cmd *cli.Command, url string, options *contractt
 	return nil
 }
 
-// loginBody is the body of a login, or what a file has whose name follows an @, as curl has it: all users of a machine can
-// read the arguments of a command.
+// loginBody is the body of a login, or what a file has whose name follows an @, as curl has it: all users of a machine
+// can read the arguments of a command.
 func loginBody(given string) (string, error) {
 	name, isFile := strings.CutPrefix(given, "@")
 	if !isFile {

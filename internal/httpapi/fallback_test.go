@@ -9,7 +9,7 @@ import (
 )
 
 // Paths and methods are those of the document to the letter. The generated requests have paths
-// that nobody would take for one of them.
+// that differ from them in more.
 func TestSimilarPathsAndMethods(t *testing.T) {
 	s := newService(t)
 	for call, want := range map[string]plantapi.ErrorCode{
