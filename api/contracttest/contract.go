@@ -214,7 +214,7 @@ func (c *Contract) Report() Report {
 	of := report.Document{
 		Title:    c.document.Title,
 		Version:  c.document.Version,
-		Inferred: c.plan.Inferred,
+		Inferred: c.plan.Inferred(),
 		Seed:     c.seed,
 	}
 	for _, operation := range c.document.Operations {

@@ -157,13 +157,15 @@ func (o Options) ofPlan(seed uint64, chosen choice) plan.Settings {
 			Seed:    seed,
 			Enough:  o.enough,
 		},
-		Exact:     o.Undeclared == Exact,
-		Scope:     scope,
-		Infer:     o.Infer,
-		LeaveOut:  chosen.never,
+		Exact: o.Undeclared == Exact,
+		Scope: scope,
+		Declared: plan.Declarations{
+			Resources: o.Resources,
+			Lists:     o.Lists,
+			Infer:     o.Infer,
+			LeaveOut:  chosen.never,
+		},
 		Unwanted:  chosen.unwanted,
-		Resources: o.Resources,
-		Lists:     o.Lists,
 		Sequences: o.Sequences,
 	}
 }

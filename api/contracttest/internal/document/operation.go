@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -89,6 +90,16 @@ func (o *Operation) PathValues(path string) []string {
 		return nil
 	}
 	return match[1:]
+}
+
+// LastPathValue is the last parameter in an escaped path, unescaped; nil if the path has none, or does not match.
+func (o *Operation) LastPathValue(path string) any {
+	inPath := o.PathValues(path)
+	if len(inPath) == 0 {
+		return nil
+	}
+	text, _ := url.PathUnescape(inPath[len(inPath)-1]) // it was a path
+	return text
 }
 
 // Above returns the path above the parameter at the end of a path: /things of /things/{id}.

@@ -45,17 +45,17 @@ func (d *Draft) adapted(c *single) (filled *single, needs []string) {
 // it, the whole path is of what is known.
 func (c *single) fillPath(d *Draft, made *single) {
 	names := c.operation.PathNames
-	isPart := c.use != nil && !c.use.isNamedBy(c.operation, names[len(names)-1])
+	isPart := c.use != nil && !c.use.IsNamedBy(c.operation, names[len(names)-1])
 	isOpen := func(parameter *openapi3.Parameter) bool {
-		isOfUse := c.use.isNamedBy(c.operation, parameter.Name)
+		isOfUse := c.use.IsNamedBy(c.operation, parameter.Name)
 		return c.about != parameter.Name && (isOfUse && isPart || !isOfUse && made.isMadeUp(d, parameter))
 	}
 	chosen := d.knownPath(c.operation, isOpen)
-	if isPart && chosen[c.use.parameter] != "" {
+	if isPart && chosen[c.use.Parameter] != "" {
 		c.use = nil
 	}
 	for name, text := range chosen {
-		if !c.use.isNamedBy(c.operation, name) {
+		if !c.use.IsNamedBy(c.operation, name) {
 			c.parameters[name] = text
 		}
 	}
@@ -70,7 +70,7 @@ func (d *Draft) namesOf(c *single, parameter *openapi3.Parameter) []string {
 		return nil
 	case parameter.In != "path":
 		return known.Elsewhere(parameter.Name)
-	case c.use.isNamedBy(c.operation, parameter.Name):
+	case c.use.IsNamedBy(c.operation, parameter.Name):
 		return nil
 	}
 	return known.InPath(c.operation.Template, parameter.Name)
@@ -111,7 +111,12 @@ func (d *Draft) knownValue(wanted *openapi3.Schema, names []string) (found any) 
 
 // fitting is a value in a form that a schema allows, or nil.
 func (d *Draft) fitting(wanted *openapi3.Schema, value any) any {
-	return first(formsOf(value), func(form any) bool { return d.values.Fits(wanted, form) })
+	for _, form := range formsOf(value) {
+		if d.values.Fits(wanted, form) {
+			return form
+		}
+	}
+	return nil
 }
 
 // namesInPath are the names under which a parameter of a path is looked up: what was accepted there comes first.

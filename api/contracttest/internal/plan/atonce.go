@@ -50,27 +50,27 @@ func (s *successes) atOnce(calls []scenario.Call) (all scenario.Step) {
 
 // identitiesDiffer fails if creates at the same time give one identity twice. The first create, which is alone, also
 // makes what the others need.
-func (d *Draft) identitiesDiffer(x *resource) []scenario.Step {
-	first := x.thing(nil)
+func (d *Draft) identitiesDiffer(x *Resource) []scenario.Step {
+	first := x.Thing(nil)
 	created := &successes{}
 	return []scenario.Step{{Create: first}, scenario.Later(func() []scenario.Step {
 		var calls []scenario.Call
 		for range together {
-			thing := x.thing(nil)
+			thing := x.Thing(nil)
 			thing.Parent = first.Parent
 			calls = append(calls, d.creationOf(x, thing))
 		}
 		return []scenario.Step{created.atOnce(calls), scenario.Verify(func() error {
-			return x.differ(created.all)
+			return differ(x, created.all)
 		})}
 	})}
 }
 
 // differ returns an error if two creates have one identity.
-func (x *resource) differ(created []scenario.Interaction) error {
+func differ(x *Resource, created []scenario.Interaction) error {
 	seen := map[string]bool{}
 	for _, got := range created {
-		id := fmt.Sprint(x.identityIn(x.create, got))
+		id := fmt.Sprint(identityIn(x, x.Create, got))
 		if seen[id] {
 			return oneIdentity(x, id)
 		}
@@ -80,11 +80,11 @@ func (x *resource) differ(created []scenario.Interaction) error {
 }
 
 // createsOne fails if creates at the same time with one identity succeed, although a second one must conflict.
-func (d *Draft) createsOne(x *resource) []scenario.Step {
-	first := x.thing(nil)
+func (d *Draft) createsOne(x *Resource) []scenario.Step {
+	first := x.Thing(nil)
 	created := &successes{}
 	return []scenario.Step{{Create: first}, scenario.Later(func() []scenario.Step {
-		thing := x.thing(d.values.Identity(x.identity))
+		thing := x.Thing(d.values.Identity(x.Identity))
 		thing.Parent = first.Parent
 		var calls []scenario.Call
 		for range together {
@@ -99,9 +99,9 @@ func (d *Draft) createsOne(x *resource) []scenario.Step {
 
 // changesOnce fails if changes at the same time with one If-Match succeed: all but one are lost (RFC 9110, section
 // 13.1.1).
-func changesOnce(method string) func(d *Draft, x *resource) []scenario.Step {
-	return func(d *Draft, x *resource) []scenario.Step {
-		thing := x.thing(nil)
+func changesOnce(method string) func(d *Draft, x *Resource) []scenario.Step {
+	return func(d *Draft, x *Resource) []scenario.Step {
+		thing := x.Thing(nil)
 		before := &version{}
 		changed := &successes{}
 		steps := append([]scenario.Step{{Create: thing}}, d.version(thing, before)...)
@@ -109,7 +109,7 @@ func changesOnce(method string) func(d *Draft, x *resource) []scenario.Step {
 			if strings.HasPrefix(before.etag, "W/") {
 				return untried(weakETags)
 			}
-			calls := d.changesOf(x.uses[method], thing, before.etag)
+			calls := d.changesOf(x.Operations[method], thing, before.etag)
 			if calls == nil {
 				return untried("its values do not vary")
 			}
@@ -118,7 +118,7 @@ func changesOnce(method string) func(d *Draft, x *resource) []scenario.Step {
 				if len(changed.all) <= 1 {
 					return nil
 				}
-				cause := x.uses[method].ID + ": several changes at the same time succeed with one If-Match"
+				cause := x.Operations[method].ID + ": several changes at the same time succeed with one If-Match"
 				if after.etag == before.etag {
 					cause = leavesETag(x, method)
 				}
@@ -153,8 +153,8 @@ func (d *Draft) changesOf(operation *document.Operation, thing *scenario.Thing, 
 }
 
 // takesIfMatch reports whether an operation of a resource takes If-Match, and reads have an ETag.
-func takesIfMatch(method string) func(x *resource) bool {
-	return func(x *resource) bool {
-		return hasETag(x) && x.uses[method].Parameter("header", "If-Match") != nil
+func takesIfMatch(method string) func(x *Resource) bool {
+	return func(x *Resource) bool {
+		return x.HasETag() && x.Operations[method].Parameter("header", "If-Match") != nil
 	}
 }

@@ -14,9 +14,9 @@ import (
 
 // notBelowAnother asks for a thing below another parent than its own: no operation may find it there, and no list may
 // have it.
-func (d *Draft) notBelowAnother(x *resource) []scenario.Step {
-	thing := x.thing(nil)
-	other := x.parent.thing(nil)
+func (d *Draft) notBelowAnother(x *Resource) []scenario.Step {
+	thing := x.Thing(nil)
+	other := x.Parent.Thing(nil)
 	steps := []scenario.Step{{Create: thing}, {Create: other}}
 	return append(steps, scenario.Later(func() (steps []scenario.Step) {
 		moved := &scenario.Thing{
@@ -24,30 +24,20 @@ func (d *Draft) notBelowAnother(x *resource) []scenario.Step {
 			ID:      thing.ID,
 			Parent:  other,
 		}
-		for _, list := range d.lists {
-			if list.resource == x {
+		for _, list := range d.resources.Lists {
+			if list.Resource == x {
 				steps = append(steps, d.notListed(list, moved))
 			}
 		}
-		for _, operation := range x.findingOnes() {
+		for _, operation := range x.FindingOnes() {
 			steps = append(steps, d.refusedOn(operation, moved, fmt.Sprintf("it was created below %v", thing.Parent.ID)))
 		}
 		return steps
 	}))
 }
 
-// findingOnes are the operations on a thing that must find it, the one that deletes it last.
-func (x *resource) findingOnes() (all []*document.Operation) {
-	for _, method := range []string{http.MethodGet, http.MethodPatch, http.MethodDelete} {
-		if operation := x.uses[method]; operation != nil && refusesAbsent(x, operation) {
-			all = append(all, operation)
-		}
-	}
-	return all
-}
-
 // notListed reads the first page of a list below the parent of a thing, which must not have the thing.
-func (d *Draft) notListed(list *listing, moved *scenario.Thing) scenario.Step {
+func (d *Draft) notListed(list *List, moved *scenario.Thing) scenario.Step {
 	test := &listTest{
 		Draft:  d,
 		list:   list,
@@ -83,13 +73,13 @@ func (d *Draft) plainCall(operation *document.Operation, thing *scenario.Thing, 
 
 // belowTests are the tests of what is below a resource: things of their own, and operations that have none.
 func (p *Planner) belowTests() (all []Test) {
-	for _, x := range p.resources {
-		if x.parent == nil {
+	for _, x := range p.resources.All {
+		if x.Parent == nil {
 			continue
 		}
-		name := fmt.Sprintf("sequence, %s: what is below another one is not found", x.create.ID)
+		name := fmt.Sprintf("sequence, %s: what is below another one is not found", x.Create.ID)
 		test := newTest(name, func() []scenario.Step { return p.Draft(name).notBelowAnother(x) })
-		for _, operation := range x.findingOnes() {
+		for _, operation := range x.FindingOnes() {
 			above := operation.PathNames[len(operation.PathNames)-2]
 			test.Shows = append(test.Shows, effectPromise(operation, above))
 		}
@@ -103,17 +93,17 @@ func (p *Planner) belowTests() (all []Test) {
 // their path names, and not on what was never created there.
 func (p *Planner) needsParentTests() (all []Test) {
 	for _, operation := range p.Document.Operations {
-		use := p.uses[operation]
-		isOfOwn := use == nil || use.isOn(operation) || !use.inferred
-		if isOfOwn || !refusesAbsent(use.resource, operation) || operation.Method == http.MethodPut {
+		use := p.resources.UseOf(operation)
+		isOfOwn := use == nil || use.IsOn(operation) || !use.IsInferred
+		if isOfOwn || !use.Resource.RefusesAbsent(operation) || operation.Method == http.MethodPut {
 			continue
 		}
-		name := effectPromise(operation, use.parameter)
+		name := effectPromise(operation, use.Parameter)
 		test := newTest(name, func() []scenario.Step {
-			return p.Draft(name).needsParent(use.resource, operation)
+			return p.Draft(name).needsParent(use.Resource, operation)
 		})
-		if use.parent != nil {
-			above := operation.PathNames[slices.Index(operation.PathNames, use.parameter)-1]
+		if use.Parent != nil {
+			above := operation.PathNames[slices.Index(operation.PathNames, use.Parameter)-1]
 			test.Shows = []string{effectPromise(operation, above), name}
 		}
 		all = append(all, test)
@@ -122,8 +112,8 @@ func (p *Planner) needsParentTests() (all []Test) {
 }
 
 // needsParent calls an operation on a thing, on one that was never created, and on the thing below another one.
-func (d *Draft) needsParent(x *resource, operation *document.Operation) []scenario.Step {
-	thing := x.thing(nil)
+func (d *Draft) needsParent(x *Resource, operation *document.Operation) []scenario.Step {
+	thing := x.Thing(nil)
 	accepted := d.plainCall(operation, thing, func(got scenario.Interaction) error {
 		if got.Status < http.StatusBadRequest {
 			return nil
@@ -134,12 +124,12 @@ func (d *Draft) needsParent(x *resource, operation *document.Operation) []scenar
 		return []scenario.Step{d.refusedOn(operation, d.neverCreated(x, thing), "nothing was created there")}
 	})
 	steps := []scenario.Step{{Create: thing}, accepted, absent}
-	if x.parent == nil {
+	if x.Parent == nil {
 		return steps
 	}
-	other := x.parent.thing(nil)
+	other := x.Parent.Thing(nil)
 	return append(steps, scenario.Step{Create: other}, scenario.Later(func() []scenario.Step {
-		moved := x.thing(thing.ID)
+		moved := x.Thing(thing.ID)
 		moved.Parent = other
 		return []scenario.Step{d.refusedOn(operation, moved, "it was created elsewhere")}
 	}))

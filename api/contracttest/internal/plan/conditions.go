@@ -16,13 +16,13 @@ import (
 
 // conditionTests returns the tests of what conditional headers do (RFC 9110, section 13.1).
 func (p *Planner) conditionTests() (all []Test) {
-	for _, x := range p.resources {
-		if x.uses[http.MethodGet] == nil || !hasETag(x) {
+	for _, x := range p.resources.All {
+		if x.Operations[http.MethodGet] == nil || !x.HasETag() {
 			continue
 		}
-		for _, method := range x.methods() {
-			for _, header := range conditionsOf(x.uses[method]) {
-				all = append(all, p.conditionTest(x, x.uses[method], header))
+		for _, method := range x.Methods() {
+			for _, header := range conditionsOf(x.Operations[method]) {
+				all = append(all, p.conditionTest(x, x.Operations[method], header))
 			}
 		}
 	}
@@ -40,7 +40,7 @@ func conditionsOf(operation *document.Operation) (headers []string) {
 }
 
 // conditionTest is the test of what a conditional header of an operation does.
-func (p *Planner) conditionTest(x *resource, operation *document.Operation, header string) Test {
+func (p *Planner) conditionTest(x *Resource, operation *document.Operation, header string) Test {
 	name := effectPromise(operation, header)
 	return newTest(name, func() []scenario.Step {
 		c := condition{
@@ -48,7 +48,7 @@ func (p *Planner) conditionTest(x *resource, operation *document.Operation, head
 			resource:  x,
 			operation: operation,
 			header:    header,
-			thing:     x.thing(nil),
+			thing:     x.Thing(nil),
 		}
 		return c.steps()
 	})
@@ -60,7 +60,7 @@ type version struct{ body, etag string }
 // version reads a thing and its ETag, which two reads must agree on: with an ETag that changes by itself no
 // write with If-Match would ever succeed.
 func (d *Draft) version(thing *scenario.Thing, into *version) []scenario.Step {
-	isInferred := d.resourceCreatedBy(thing.Creator).inferred
+	isInferred := d.resources.CreatedBy(thing.Creator).IsInferred
 	steps := d.read(thing, func(got scenario.Interaction) error {
 		*into = version{body: string(got.Body), etag: got.Header.Get("ETag")}
 		if into.etag == "" && isInferred {
@@ -78,7 +78,7 @@ func (d *Draft) version(thing *scenario.Thing, into *version) []scenario.Step {
 // more, another one, and *.
 type condition struct {
 	*Draft
-	resource  *resource
+	resource  *Resource
 	operation *document.Operation
 	header    string
 
@@ -89,7 +89,7 @@ type condition struct {
 
 // canDelete reports whether the resource can be deleted and created again with its identity.
 func (c *condition) canDelete() bool {
-	return c.resource.uses[http.MethodDelete] != nil && !c.resource.assigned
+	return c.resource.Operations[http.MethodDelete] != nil && !c.resource.IsAssigned
 }
 
 // isIfMatch reports whether the condition holds for the current version.
@@ -107,7 +107,7 @@ func (c *condition) steps() []scenario.Step {
 	}
 	steps = append(steps, c.version(c.thing, &c.stale)...)
 	steps = append(steps, scenario.Step{Check: c.isStrong})
-	if c.resource.uses[http.MethodPut] != nil {
+	if c.resource.Operations[http.MethodPut] != nil {
 		steps = append(steps, c.change(http.MethodPut, c.thing)...)
 		steps = append(steps, c.hasChanged()...)
 	} else {
@@ -202,7 +202,7 @@ func (c *condition) proceeds(value string) []scenario.Step {
 		return []scenario.Step{step}
 	}
 	again := scenario.Later(func() []scenario.Step {
-		if c.resource.assigned {
+		if c.resource.IsAssigned {
 			c.thing.ID = nil
 		}
 		return nil

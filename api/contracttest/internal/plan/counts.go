@@ -17,11 +17,11 @@ import (
 // countPaths are the ends of paths that count what is listed above them.
 var countPaths = []string{"/count", "/total"}
 
-// counts returns the tests of operations that count what a list has.
-func (l *listing) counts(p *Planner) (all []listCase) {
+// countsOf returns the tests of operations that count what a list has.
+func (p *Planner) countsOf(l *List) (all []listCase) {
 	for _, end := range countPaths {
-		operation := p.Document.At(http.MethodGet, document.Shape(l.operation.Template)+end)
-		if operation == nil || !p.infers(operation) || p.isLeftOut(operation) {
+		operation := p.Document.At(http.MethodGet, document.Shape(l.ReadBy.Template)+end)
+		if operation == nil || !p.resources.Infers(operation) || p.resources.IsLeftOut(operation) {
 			continue
 		}
 		for filter := range l.Filters {
@@ -49,7 +49,7 @@ func (t *listTest) countsAsListed(operation *document.Operation, parameter strin
 	count := scenario.Step{
 		Call: func() scenario.Call {
 			call := scenario.Call{Operation: operation.ID, Query: f.selection(f.values[0])}
-			if use := t.uses[operation]; use != nil {
+			if use := t.resources.UseOf(operation); use != nil {
 				call.Of = f.things[0].Parent
 			}
 			return call
@@ -76,7 +76,7 @@ func countIn(x scenario.Interaction) string {
 	}
 	var counts []any
 	for name, member := range jsonvalue.Object(value) {
-		isCount := strings.Contains(plainName(name), "count") || strings.Contains(plainName(name), "total")
+		isCount := strings.Contains(PlainName(name), "count") || strings.Contains(PlainName(name), "total")
 		if isCount && isIntegerValue(member) {
 			counts = append(counts, member)
 		}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -17,43 +16,34 @@ import (
 
 // varied draws the body of a create, with the identity of a thing if the client chooses it. A create may have no
 // body, or one that is no object: then it is nil.
-func (d *Draft) varied(x *resource, thing *scenario.Thing) map[string]any {
-	described := x.create.BodySchema()
+func (d *Draft) varied(x *Resource, thing *scenario.Thing) map[string]any {
+	described := x.Create.BodySchema()
 	if described == nil {
 		return nil
 	}
-	return x.identified(d.adaptedObject(x.create, jsonvalue.Object(d.values.Varied(described))), thing)
-}
-
-// identified gives the body of a create an identity, if the client chooses that.
-func (x *resource) identified(body map[string]any, thing *scenario.Thing) map[string]any {
-	isChosen := !x.assigned && x.create.Method == http.MethodPost
-	if body != nil && isChosen {
-		body[x.member] = thing.ID
-	}
-	return body
+	return x.Identified(d.adaptedObject(x.Create, jsonvalue.Object(d.values.Varied(described))), thing)
 }
 
 // create creates a thing with values that vary. If an optional member makes it fail, that must not hide
 // all else: it is created without them. Tests of the create report it.
 func (d *Draft) create(step scenario.Step) []scenario.Step {
 	thing := step.Create
-	x := d.resourceCreatedBy(thing.Creator)
+	x := d.resources.CreatedBy(thing.Creator)
 	if x == nil {
 		return failing("%s creates no resource that a test can use", thing.Creator)
 	}
-	if x.parent != nil && thing.Parent == nil {
+	if x.Parent != nil && thing.Parent == nil {
 		return append(d.parentOf(x, thing), step)
 	}
 	if thing.ID == nil {
-		thing.ID = d.values.Identity(x.identity)
+		thing.ID = d.values.Identity(x.Identity)
 	}
 	isGiven := thing.Sent != nil
-	thing.Sent = x.identified(thing.Sent, thing)
+	thing.Sent = x.Identified(thing.Sent, thing)
 	if !isGiven {
 		thing.Sent = d.varied(x, thing)
 	}
-	if thing.Sent == nil && x.create.BodySchema() != nil {
+	if thing.Sent == nil && x.Create.BodySchema() != nil {
 		return noObject(x)
 	}
 	if thing.Sent == nil {
@@ -62,7 +52,7 @@ func (d *Draft) create(step scenario.Step) []scenario.Step {
 	created := d.creation(x, thing, thing.Sent)
 	least := d.withoutOptional(x, thing.Sent)
 	hasLess := !isGiven && len(least) < len(thing.Sent)
-	if hasLess && x.create.Method == http.MethodPost {
+	if hasLess && x.Create.Method == http.MethodPost {
 		created.Instead = func() []scenario.Step {
 			return []scenario.Step{d.creation(x, thing, least)}
 		}
@@ -73,29 +63,29 @@ func (d *Draft) create(step scenario.Step) []scenario.Step {
 
 // noObject ends a test that would have to tell one thing from another by the members of a body. Of a resource that the
 // options declare, it is a failure: the declaration is wrong.
-func noObject(x *resource) []scenario.Step {
-	if x.inferred {
-		return untried(scenario.Untried("the body of " + x.create.ID + " is not an object"))
+func noObject(x *Resource) []scenario.Step {
+	if x.IsInferred {
+		return untried(scenario.Untried("the body of " + x.Create.ID + " is not an object"))
 	}
-	return failing("the body of %s is not an object", x.create.ID)
+	return failing("the body of %s is not an object", x.Create.ID)
 }
 
 // parentOf are steps that create what a thing is below, which all things of a test share: else a service that mixes up
 // those of one parent would pass.
-func (d *Draft) parentOf(x *resource, thing *scenario.Thing) []scenario.Step {
+func (d *Draft) parentOf(x *Resource, thing *scenario.Thing) []scenario.Step {
 	if parent := d.parents[x]; parent != nil {
 		thing.Parent = parent
 		return nil
 	}
-	parent := x.parent.thing(nil)
+	parent := x.Parent.Thing(nil)
 	d.parents[x] = parent
 	thing.Parent = parent
 	return []scenario.Step{{Create: parent}}
 }
 
 // above are steps that create what a thing is below, if it is below something.
-func (d *Draft) above(x *resource, thing *scenario.Thing) []scenario.Step {
-	if x.parent == nil {
+func (d *Draft) above(x *Resource, thing *scenario.Thing) []scenario.Step {
+	if x.Parent == nil {
 		return nil
 	}
 	return d.parentOf(x, thing)
@@ -103,85 +93,77 @@ func (d *Draft) above(x *resource, thing *scenario.Thing) []scenario.Step {
 
 // withoutOptional is the body of a create without what is optional. The identity stays, also where it is
 // optional: the steps that follow use it.
-func (d *Draft) withoutOptional(x *resource, body map[string]any) map[string]any {
+func (d *Draft) withoutOptional(x *Resource, body map[string]any) map[string]any {
 	least := maps.Clone(body)
-	if described := x.create.BodySchema(); described != nil {
+	if described := x.Create.BodySchema(); described != nil {
 		required := d.values.Flatten(described).Required
 		maps.DeleteFunc(least, func(name string, _ any) bool {
 			return !slices.Contains(required, name)
 		})
 	}
-	return x.identified(least, &scenario.Thing{ID: body[x.member]})
+	return x.Identified(least, &scenario.Thing{ID: body[x.Member]})
 }
 
 // creation is the request that creates a thing. Of one that was inferred, failures are confirmed.
-func (d *Draft) creation(x *resource, thing *scenario.Thing, body map[string]any) scenario.Step {
+func (d *Draft) creation(x *Resource, thing *scenario.Thing, body map[string]any) scenario.Step {
 	step := scenario.Step{
 		Call: func() scenario.Call {
-			return scenario.Call{Operation: x.create.ID, Of: x.target(thing), Body: body}
+			return scenario.Call{Operation: x.Create.ID, Of: x.Target(thing), Body: body}
 		},
 		Expect: scenario.Accepted,
 		Check: func(got scenario.Interaction) error {
 			thing.Sent = body
 			// Also if the service lets the client propose one.
-			if x.assigned {
+			if x.IsAssigned {
 				thing.Sent = maps.Clone(body)
-				delete(thing.Sent, x.member)
+				delete(thing.Sent, x.Member)
 			}
-			if err := d.shows(got, thing.Sent, x.create); err != nil {
+			if err := d.shows(got, thing.Sent, x.Create); err != nil {
 				return err
 			}
 			return d.identityOf(x, thing, got)
 		},
 	}
-	if x.inferred {
+	if x.IsInferred {
 		step.Doubt = func() []scenario.Step { return d.confirm(x) }
 	}
 	return step
 }
 
-// target is what the path of a create names: what the new thing is below, or with PUT the thing itself.
-func (x *resource) target(thing *scenario.Thing) *scenario.Thing {
-	if x.parent != nil && x.create.Method == http.MethodPost {
-		return thing.Parent
-	}
-	return thing
-}
-
 // creationOf is the call that creates a thing with values that vary.
-func (d *Draft) creationOf(x *resource, thing *scenario.Thing) scenario.Call {
+func (d *Draft) creationOf(x *Resource, thing *scenario.Thing) scenario.Call {
 	return scenario.Call{
-		Operation: x.create.ID,
-		Of:        x.target(thing),
+		Operation: x.Create.ID,
+		Of:        x.Target(thing),
 		Body:      orNil(d.varied(x, thing)),
 	}
 }
 
 // identityOf remembers the identity that the service has assigned. Where it was inferred that the response has
 // it, Location may have it instead.
-func (d *Draft) identityOf(x *resource, thing *scenario.Thing, got scenario.Interaction) error {
-	if !x.assigned {
+func (d *Draft) identityOf(x *Resource, thing *scenario.Thing, got scenario.Interaction) error {
+	if !x.IsAssigned {
 		return nil
 	}
-	identity := got.Object()[x.member]
+	identity := got.Object()[x.Member]
 	switch {
 	case identity != nil:
 		thing.ID = identity
 		return nil
-	case !x.inferred:
-		return scenario.Brokenf("the response to a create has no %s: %s", x.member, got.Body)
+	case !x.IsInferred:
+		return scenario.Brokenf("the response to a create has no %s: %s", x.Member, got.Body)
 	}
 	return locatedID(x, thing, got)
 }
 
 // locatedID remembers the identity in Location, which must lead to a path of the read.
-func locatedID(x *resource, thing *scenario.Thing, got scenario.Interaction) error {
+func locatedID(x *Resource, thing *scenario.Thing, got scenario.Interaction) error {
 	if location := got.Header.Get("Location"); location != "" {
 		path, _, err := leadsTo(got, location)
 		if err != nil {
 			return err
 		}
-		if id := lastInPath(x.uses[http.MethodGet], path); id != nil {
+		if id := x.Operations[http.MethodGet].LastPathValue(path); id != nil {
 			thing.ID = id
 			return nil
 		}
@@ -191,10 +173,10 @@ func locatedID(x *resource, thing *scenario.Thing, got scenario.Interaction) err
 
 // confirm are steps that find out whether the service responds alike to creates of different values: then
 // it does not store them, as a mock. To accuse a mock of forgetting would be true and useless.
-func (d *Draft) confirm(x *resource) (steps []scenario.Step) {
+func (d *Draft) confirm(x *Resource) (steps []scenario.Step) {
 	bodies := make([][]byte, 2)
 	for i := range bodies {
-		thing := x.thing(d.values.Identity(x.identity))
+		thing := x.Thing(d.values.Identity(x.Identity))
 		thing.Parent = d.parents[x]
 		steps = append(steps, scenario.Step{
 			Call: func() scenario.Call { return d.creationOf(x, thing) },
@@ -220,18 +202,18 @@ func (p *Planner) Created(got scenario.Interaction) (thing *scenario.Thing, path
 	if operation == nil || isRefused {
 		return nil, ""
 	}
-	x := p.resourceOf(operation)
+	x := p.resources.Of(operation)
 	isReplaced := got.Method == http.MethodPut && got.Status != http.StatusCreated
 	if x == nil || isReplaced {
 		return nil, ""
 	}
-	remove := x.uses[http.MethodDelete]
-	isCreate := operation == x.create || operation == x.uses[http.MethodPut]
+	remove := x.Operations[http.MethodDelete]
+	isCreate := operation == x.Create || operation == x.Operations[http.MethodPut]
 	if remove == nil || !isCreate {
 		return nil, ""
 	}
-	thing = x.thing(x.identityIn(operation, got))
-	path = p.uses[remove].fill(remove, remove.Template, thing)
+	thing = x.Thing(identityIn(x, operation, got))
+	path = p.resources.UseOf(remove).Fill(remove, remove.Template, thing)
 	// Of what is below another resource the path lacks that.
 	isPart := strings.Contains(path, "{")
 	if thing.ID == nil || isPart {
@@ -241,31 +223,21 @@ func (p *Planner) Created(got scenario.Interaction) (thing *scenario.Thing, path
 }
 
 // identityIn is the identity of what a response says was created, or nil.
-func (x *resource) identityIn(operation *document.Operation, got scenario.Interaction) any {
+func identityIn(x *Resource, operation *document.Operation, got scenario.Interaction) any {
 	if got.Method == http.MethodPut {
-		return lastInPath(operation, got.Path)
+		return operation.LastPathValue(got.Path)
 	}
-	if !x.assigned {
+	if !x.IsAssigned {
 		// A service may take a body that is wrong behind its first value.
 		sent, _ := jsonvalue.DecodeLoosely(got.RequestBody)
-		return jsonvalue.Object(sent)[x.member]
+		return jsonvalue.Object(sent)[x.Member]
 	}
-	if id := got.Object()[x.member]; id != nil {
+	if id := got.Object()[x.Member]; id != nil {
 		return id
 	}
 	// No path, if it leads elsewhere.
 	path, _, _ := leadsTo(got, got.Header.Get("Location"))
-	return lastInPath(x.uses[http.MethodDelete], path)
-}
-
-// lastInPath is the last parameter in a path, or nil.
-func lastInPath(operation *document.Operation, path string) any {
-	inPath := operation.PathValues(path)
-	if len(inPath) == 0 {
-		return nil
-	}
-	text, _ := url.PathUnescape(inPath[len(inPath)-1]) // it was a path
-	return text
+	return x.Operations[http.MethodDelete].LastPathValue(path)
 }
 
 // orNil is a body that may be none.

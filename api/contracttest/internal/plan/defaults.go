@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
@@ -15,13 +14,13 @@ import (
 // sends the value, so a service that takes another one goes unnoticed.
 
 // defaultsOf are the defaults of members that a create may leave out, by name.
-func (p *Planner) defaultsOf(x *resource) map[string]any {
+func (p *Planner) defaultsOf(x *Resource) map[string]any {
 	defaults := map[string]any{}
-	described := x.create.BodySchema()
+	described := x.Create.BodySchema()
 	for _, name := range p.values.Names(described) {
 		property := p.values.Property(described, name)
 		isRequired := slices.Contains(p.values.Flatten(described).Required, name)
-		isPart := name != x.member && !isRequired && !p.values.IsAbsent(property) && !p.values.IsGiven(name)
+		isPart := name != x.Member && !isRequired && !p.values.IsAbsent(property) && !p.values.IsGiven(name)
 		if isPart && property.Default != nil {
 			defaults[name] = jsonvalue.Normal(property.Default)
 		}
@@ -31,11 +30,11 @@ func (p *Planner) defaultsOf(x *resource) map[string]any {
 
 // defaultTests are the tests of defaults of what is created.
 func (p *Planner) defaultTests() (all []Test) {
-	for _, x := range p.resources {
-		if x.uses[http.MethodGet] == nil || len(p.defaultsOf(x)) == 0 {
+	for _, x := range p.resources.All {
+		if x.Operations[http.MethodGet] == nil || len(p.defaultsOf(x)) == 0 {
 			continue
 		}
-		name := fmt.Sprintf("sequence, %s: what is left out has its default", x.create.ID)
+		name := fmt.Sprintf("sequence, %s: what is left out has its default", x.Create.ID)
 		all = append(all, newTest(name, func() []scenario.Step { return p.Draft(name).takesDefaults(x) }))
 	}
 	return all
@@ -43,8 +42,8 @@ func (p *Planner) defaultTests() (all []Test) {
 
 // takesDefaults creates something without the members that have defaults, and reads it. What a read does not have may
 // have any value.
-func (d *Draft) takesDefaults(x *resource) []scenario.Step {
-	thing := x.thing(nil)
+func (d *Draft) takesDefaults(x *Resource) []scenario.Step {
+	thing := x.Thing(nil)
 	defaults := d.defaultsOf(x)
 	thing.Sent = d.varied(x, thing)
 	for name := range defaults {
@@ -67,18 +66,6 @@ func (d *Draft) takesDefaults(x *resource) []scenario.Step {
 		}
 		return nil
 	})...)
-}
-
-// neverAgain are words of a document that promises that no identity is assigned twice.
-var neverAgain = regexp.MustCompile(`(?i)never (assigned|used|given|issued) (twice|again)|not (be )?(reused|reassigned|recycled)|never (be )?(reused|reassigned|recycled)`)
-
-// assignsOnce reports whether the document says that an identity is not assigned again after a deletion.
-func (x *resource) assignsOnce() bool {
-	says := x.create.Spec.Summary + " " + x.create.Spec.Description
-	if x.identity != nil {
-		says += " " + x.identity.Description
-	}
-	return x.assigned && neverAgain.MatchString(says)
 }
 
 // isIntegerValue reports whether a value is a whole number.

@@ -25,7 +25,7 @@ type Draft struct {
 	*Planner
 	values *values.Generator
 	// What the things of a resource are below.
-	parents map[*resource]*scenario.Thing
+	parents map[*Resource]*scenario.Thing
 }
 
 // Draft returns what makes the steps of one run of a test.
@@ -33,7 +33,7 @@ func (p *Planner) Draft(test string) *Draft {
 	return &Draft{
 		Planner: p,
 		values:  p.values.ForTest(numberOf(test)),
-		parents: map[*resource]*scenario.Thing{},
+		parents: map[*Resource]*scenario.Thing{},
 	}
 }
 
@@ -57,8 +57,8 @@ func (d *Draft) Expand(step scenario.Step) []scenario.Step {
 // draw gives things identities.
 func (d *Draft) draw(things []*scenario.Thing) {
 	for _, thing := range things {
-		if x := d.resourceCreatedBy(thing.Creator); x != nil {
-			thing.ID = d.values.Identity(x.identity)
+		if x := d.resources.CreatedBy(thing.Creator); x != nil {
+			thing.ID = d.values.Identity(x.Identity)
 		}
 	}
 }
@@ -93,9 +93,9 @@ func (d *Draft) complete(step scenario.Step) (steps []scenario.Step) {
 // canRead reports whether an operation is on one thing, which another operation reads. Only then is there an
 // ETag to send.
 func (d *Draft) canRead(operation *document.Operation, thing *scenario.Thing) bool {
-	use := d.uses[operation]
+	use := d.resources.UseOf(operation)
 	isOfThing := use != nil && thing != nil
-	return isOfThing && use.uses[http.MethodGet] != nil
+	return isOfThing && use.Operations[http.MethodGet] != nil
 }
 
 // readETag is a step that reads a thing and makes its ETag the condition of the next request.
@@ -117,10 +117,10 @@ func (d *Draft) request(operation *document.Operation, call scenario.Call, heade
 		Header: header,
 	}
 	body := call.Body
-	if use := d.uses[operation]; use != nil && call.Of != nil {
-		request.Path = use.fill(operation, request.Path, call.Of)
-		if use.isOn(operation) {
-			body = use.named(body, call.Of.ID)
+	if use := d.resources.UseOf(operation); use != nil && call.Of != nil {
+		request.Path = use.Fill(operation, request.Path, call.Of)
+		if use.IsOn(operation) {
+			body = use.Named(body, call.Of.ID)
 		}
 	}
 	request.Path = d.filledPath(operation, request.Path)
@@ -151,18 +151,6 @@ func (d *Draft) filledPath(operation *document.Operation, path string) string {
 	return path
 }
 
-// named returns a body whose identity, if it has one, is that of the path: two that differ are a mistake that
-// only some services refuse.
-func (u *use) named(body, id any) any {
-	object := jsonvalue.Object(body)
-	if object[u.member] == nil {
-		return body
-	}
-	same := maps.Clone(object)
-	same[u.member] = id
-	return same
-}
-
 // required returns the pairs of a query with what the operation requires, and adds headers that it
 // requires.
 func (d *Draft) required(operation *document.Operation, query url.Values, header http.Header) (pairs []string) {
@@ -190,7 +178,7 @@ func (d *Draft) required(operation *document.Operation, query url.Values, header
 
 // call is a step that calls the operation with a method on a thing.
 func (d *Draft) call(method string, thing *scenario.Thing, body any, check func(scenario.Interaction) error) scenario.Step {
-	operation := d.resourceCreatedBy(thing.Creator).uses[method]
+	operation := d.resources.CreatedBy(thing.Creator).Operations[method]
 	return scenario.Step{
 		Call: func() scenario.Call {
 			return scenario.Call{Operation: operation.ID, Of: thing, Body: body}
@@ -218,7 +206,7 @@ func (d *Draft) plainBody(operation *document.Operation) any {
 
 // read reads a thing, if there is an operation for it, and remembers what is seen.
 func (d *Draft) read(thing *scenario.Thing, checks ...func(scenario.Interaction) error) []scenario.Step {
-	if d.resourceCreatedBy(thing.Creator).uses[http.MethodGet] == nil {
+	if d.resources.CreatedBy(thing.Creator).Operations[http.MethodGet] == nil {
 		return nil
 	}
 	return []scenario.Step{d.call(http.MethodGet, thing, nil, func(got scenario.Interaction) error {
@@ -244,7 +232,7 @@ func (d *Draft) unchanged(thing *scenario.Thing, what string, args ...any) []sce
 
 // Remove removes a thing, if there is an operation for it and its path can name it.
 func (d *Draft) Remove(thing *scenario.Thing) (steps []scenario.Step) {
-	operation := d.resourceCreatedBy(thing.Creator).uses[http.MethodDelete]
+	operation := d.resources.CreatedBy(thing.Creator).Operations[http.MethodDelete]
 	if operation == nil {
 		return nil
 	}
@@ -259,9 +247,9 @@ func (d *Draft) Remove(thing *scenario.Thing) (steps []scenario.Step) {
 // Accepted returns an error unless a response is a success, as package judge says. An inferred resource
 // may have no ETag of the form that a condition has. promise is what the request was made for, or nothing.
 func (p *Planner) Accepted(x scenario.Interaction, promise string) error {
-	use := p.uses[p.Document.Serving(x.Method, x.Path)]
+	use := p.resources.UseOf(p.Document.Serving(x.Method, x.Path))
 	isCondition := x.Status == http.StatusBadRequest && x.HasRequestHeader("If-Match", "If-None-Match")
-	isInferred := use != nil && use.inferred
+	isInferred := use != nil && use.IsInferred
 	if isCondition && isInferred {
 		return scenario.Untried("the header has no ETag of the service")
 	}

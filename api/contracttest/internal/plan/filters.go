@@ -57,7 +57,7 @@ func (t *listTest) filter(parameter string) (f *filter, steps []scenario.Step) {
 func (t *listTest) filters(parameter string) []scenario.Step {
 	f, steps := t.filter(parameter)
 	for i := range 2 {
-		for _, limit := range []int{t.list.pageSize(1), t.list.longestPage()} {
+		for _, limit := range []int{t.list.PageSize(1), t.list.LongestPage()} {
 			steps = append(steps, scenario.Later(func() []scenario.Step {
 				return f.search(i, limit)
 			}))
@@ -69,7 +69,7 @@ func (t *listTest) filters(parameter string) []scenario.Step {
 // property is the schema of the member in the body of a create, from which the values are drawn: a list may show
 // the member with another schema.
 func (f *filter) property() *openapi3.Schema {
-	return f.Draft.values.Property(f.list.resource.create.BodySchema(), f.member)
+	return f.Draft.values.Property(f.list.Resource.Create.BodySchema(), f.member)
 }
 
 // create creates the i-th resource, and sees which value the service has for it. An inferred resource may
@@ -80,13 +80,13 @@ func (f *filter) create(i int) []scenario.Step {
 		return []scenario.Step{{Check: func(scenario.Interaction) error { return err }}}
 	}
 	f.values = append(f.values, value)
-	thing := f.list.resource.thing(nil)
-	create := f.list.resource.create
+	thing := f.list.Resource.Thing(nil)
+	create := f.list.Resource.Create
 	thing.Sent = f.adaptedObject(create, jsonvalue.Object(f.Draft.values.Varied(create.BodySchema())))
 	thing.Sent[f.member] = f.sent(i, value)
 	f.things = append(f.things, thing)
 	steps := []scenario.Step{{Create: thing}}
-	if !f.list.inferred || f.property().Type.Is("array") {
+	if !f.list.IsInferred || f.property().Type.Is("array") {
 		return steps
 	}
 	return append(steps, f.read(thing, func(got scenario.Interaction) error {
@@ -152,7 +152,7 @@ func (f *filter) search(i, limit int) []scenario.Step {
 // selection is the parameter with a value. A parameter that takes several values gets one: whether several mean
 // all of them or any, OpenAPI does not say.
 func (f *filter) selection(value any) url.Values {
-	parameter := f.list.parameter(f.parameter)
+	parameter := f.list.Parameter(f.parameter)
 	described, _ := document.ParameterSchema(parameter)
 	if f.Draft.values.Flatten(described).Type.Is("array") {
 		value = []any{value}
@@ -196,7 +196,7 @@ func (s *filtered) visit(found page) (enough bool, err error) {
 // meet notes an item. A declared list must not have it twice; in an inferred one, pages may move while they are
 // read.
 func (s *filtered) meet(id string) error {
-	isAgain := s.read[id] && !s.list.inferred
+	isAgain := s.read[id] && !s.list.IsInferred
 	if isAgain {
 		return scenario.Brokenf("a walk with %s=%d meets %s twice", s.list.Limit, s.limit, id)
 	}
@@ -210,7 +210,7 @@ func (s *filtered) meet(id string) error {
 
 // mostPages is how many pages are read. Short ones show how a filter and pages go together, and few do that.
 func (s *filtered) mostPages() int {
-	if s.limit < s.list.longestPage() {
+	if s.limit < s.list.LongestPage() {
 		return fewPages
 	}
 	return values.Most
@@ -219,7 +219,7 @@ func (s *filtered) mostPages() int {
 // note notes that the list has an item which the filter may not select.
 func (s *filtered) note(have any) {
 	want := s.values[s.number]
-	if s.list.selects(have, want) {
+	if s.selects(have, want) {
 		return
 	}
 	leak := fmt.Sprintf("a list with %s=%v has an item with %s %v", s.parameter, want, s.member, have)
@@ -240,27 +240,27 @@ func (f *filter) verdict() []scenario.Step {
 	leaksNothing := f.leaksLower+f.leaksHigher == ""
 	findsSome := leaksNothing && f.found > 0
 	isCertain := f.leaksBoth() || findsSome
-	isGuess := wrong != "" && f.list.inferred
+	isGuess := wrong != "" && f.list.IsInferred
 	switch {
 	case isGuess && !isCertain:
 		return untried(scenario.Untried(wrong + ": it may have another meaning"))
 	case wrong != "":
 		return failing("%s", wrong)
-	case f.list.inferred:
+	case f.list.IsInferred:
 		return nil
 	}
-	return []scenario.Step{f.all(f.list.longestPage(), false, f.things, nil)}
+	return []scenario.Step{f.all(f.list.LongestPage(), false, f.things, nil)}
 }
 
 // selects reports whether a filter may select an item that has a value. An inferred one may also look for a
 // part of it, in any case. An array has a value if one of its items does.
-func (l *listing) selects(have, want any) bool {
+func (f *filter) selects(have, want any) bool {
 	if all, isArray := have.([]any); isArray {
-		return slices.ContainsFunc(all, func(have any) bool { return l.selects(have, want) })
+		return slices.ContainsFunc(all, func(have any) bool { return f.selects(have, want) })
 	}
 	one := fmt.Sprint(have)
 	other := fmt.Sprint(want)
-	if !l.inferred {
+	if !f.list.IsInferred {
 		return one == other
 	}
 	return strings.Contains(strings.ToLower(one), strings.ToLower(other))

@@ -24,77 +24,77 @@ import (
 var otherThanEqual = regexp.MustCompile(`(?i)before|after|since|until|less|greater|\bm(in|ax)|above|below|least|most|between|\bnot\b|n't|without|exclu|except|other than|sort|order|ignored`)
 
 // findLists finds the lists that the options declare, and infers others.
-func (p *Planner) findLists() {
-	for _, declared := range p.Lists {
-		operation := p.Document.Operation(declared.Operation)
-		x := p.resourceCreatedBy(declared.Create)
-		if operation != nil && x != nil && !p.isLeftOut(operation) {
-			p.lists = append(p.lists, &listing{List: declared, operation: operation, resource: x})
+func (s *Set) findLists() {
+	for _, declared := range s.declared.Lists {
+		operation := s.document.Operation(declared.Operation)
+		x := s.CreatedBy(declared.Create)
+		if operation != nil && x != nil && !s.IsLeftOut(operation) {
+			s.Lists = append(s.Lists, &List{List: declared, ReadBy: operation, Resource: x})
 		}
 	}
-	for _, x := range p.resources {
-		p.inferList(x)
+	for _, x := range s.All {
+		s.inferList(x)
 	}
 }
 
 // inferList adds the list that is at the path above that of a resource: GET /plants lists what POST /plants
 // creates. A PUT has no path of its own for the list, so that is above it.
-func (p *Planner) inferList(x *resource) {
-	path := x.create.Template
-	if above, hasAbove := x.create.Above(); hasAbove {
+func (s *Set) inferList(x *Resource) {
+	path := x.Create.Template
+	if above, hasAbove := x.Create.Above(); hasAbove {
 		path = above
 	}
-	operation := p.Document.At(http.MethodGet, document.Shape(path))
-	if !p.infers(operation) || !p.canBeList(operation, x) {
+	operation := s.document.At(http.MethodGet, document.Shape(path))
+	if !s.Infers(operation) || !s.canBeList(operation, x) {
 		return
 	}
-	l := &listing{operation: operation, resource: x, inferred: true}
+	l := &List{ReadBy: operation, Resource: x, IsInferred: true}
 	l.List = scenario.List{
 		Operation: operation.ID,
-		Create:    x.create.ID,
+		Create:    x.Create.ID,
 		Filters:   map[string]string{},
 	}
-	items := p.inferItems(l)
+	items := s.inferItems(l)
 	if items == nil {
 		return
 	}
 	for _, parameter := range operation.Parameters {
-		p.inferParameter(l, parameter, items)
+		s.inferParameter(l, parameter, items)
 	}
 	if l.Next == "" && !isAmong(lastNames, l.After) {
 		l.After = "" // nothing tells its values
 	}
-	p.lists = append(p.lists, l)
-	p.Inferred = append(p.Inferred, l.sentence())
+	s.Lists = append(s.Lists, l)
+	s.Inferred = append(s.Inferred, l.sentence())
 }
 
 // canBeList reports whether an operation may list a resource, and is not yet known for it. One with parameters in
 // its path lists what is below another resource, which a test must be able to create; a stream has no end.
-func (p *Planner) canBeList(operation *document.Operation, x *resource) bool {
-	isKnown := slices.ContainsFunc(p.lists, func(l *listing) bool {
-		return l.operation == operation
+func (s *Set) canBeList(operation *document.Operation, x *Resource) bool {
+	isKnown := slices.ContainsFunc(s.Lists, func(l *List) bool {
+		return l.ReadBy == operation
 	})
-	isOpen := func(name string) bool { return !p.values.IsGiven(name) }
-	isOfAnother := slices.ContainsFunc(operation.PathNames, isOpen) && x.parent == nil
-	isUsed := isKnown || p.isLeftOut(operation)
+	isOpen := func(name string) bool { return !s.values.IsGiven(name) }
+	isOfAnother := slices.ContainsFunc(operation.PathNames, isOpen) && x.Parent == nil
+	isUsed := isKnown || s.IsLeftOut(operation)
 	return !isUsed && !isOfAnother && !operation.Streams()
 }
 
 // inferItems finds the items of a response, and in them the identity, and returns their schema. A response
 // with two arrays of items says not which one is the list.
-func (p *Planner) inferItems(l *listing) (items *openapi3.Schema) {
-	whole := l.operation.Result()
+func (s *Set) inferItems(l *List) (items *openapi3.Schema) {
+	whole := l.ReadBy.Result()
 	if whole == nil {
 		return nil
 	}
-	if item, identity := p.itemOf(l, p.values.Flatten(whole)); identity != "" {
+	if item, identity := s.itemOf(l, s.values.Flatten(whole)); identity != "" {
 		l.ID = identity
 		return item
 	}
-	for _, name := range p.values.Names(whole) {
-		member := p.values.Property(whole, name)
-		p.inferNext(l, name, member)
-		item, identity := p.itemOf(l, member)
+	for _, name := range s.values.Names(whole) {
+		member := s.values.Property(whole, name)
+		s.inferNext(l, name, member)
+		item, identity := s.itemOf(l, member)
 		switch {
 		case identity == "":
 		case items != nil:
@@ -110,28 +110,28 @@ func (p *Planner) inferItems(l *listing) (items *openapi3.Schema) {
 
 // itemOf returns the schema of the items of an array, and the member of them that is their identity. Without
 // one it is empty.
-func (p *Planner) itemOf(l *listing, array *openapi3.Schema) (item *openapi3.Schema, identity string) {
+func (s *Set) itemOf(l *List, array *openapi3.Schema) (item *openapi3.Schema, identity string) {
 	if !array.Type.Is("array") {
 		return nil, ""
 	}
 	item = schema.Of(array.Items)
 	isAny := func(string, *openapi3.Schema) bool { return true }
-	return item, p.memberNamed(item, identityNames(l.resource.identityName()), isAny)
+	return item, s.memberNamed(item, identityNames(l.Resource.identityName()), isAny)
 }
 
 // identityName is the name of the member that identifies a resource. Where only Location or the path has the
 // identity, it is the name of the path parameter.
-func (x *resource) identityName() string {
-	if x.member != "" {
-		return x.member
+func (x *Resource) identityName() string {
+	if x.Member != "" {
+		return x.Member
 	}
-	names := x.uses[http.MethodGet].PathNames
+	names := x.Operations[http.MethodGet].PathNames
 	return names[len(names)-1]
 }
 
 // inferNext notes that a member of the response, or one in it, leads to the next page. An array or an object of
 // such a name is no token that a request could have.
-func (p *Planner) inferNext(l *listing, name string, member *openapi3.Schema) {
+func (s *Set) inferNext(l *List, name string, member *openapi3.Schema) {
 	isValue := !member.Type.Is("array") && len(member.Properties) == 0
 	if isValue && isAmong(nextNames, name) {
 		l.Next = name
@@ -139,7 +139,7 @@ func (p *Planner) inferNext(l *listing, name string, member *openapi3.Schema) {
 	if !isAmong(aroundNames, name) {
 		return
 	}
-	for _, inner := range p.values.Names(member) {
+	for _, inner := range s.values.Names(member) {
 		if isAmong(nextNames, inner) {
 			l.Next = name + "/" + inner
 		}
@@ -148,14 +148,14 @@ func (p *Planner) inferNext(l *listing, name string, member *openapi3.Schema) {
 
 // inferParameter finds out what a parameter of a list does. One that has the name of a member is a filter, or
 // nothing that is known.
-func (p *Planner) inferParameter(l *listing, parameter *openapi3.Parameter, items *openapi3.Schema) {
+func (s *Set) inferParameter(l *List, parameter *openapi3.Parameter, items *openapi3.Schema) {
 	if parameter.In != "query" {
 		return
 	}
 	described, _ := document.ParameterSchema(parameter)
-	wanted := p.values.Flatten(described)
-	if member := p.memberOfParameter(items, parameter.Name, l.ID); member != "" {
-		if p.selectsBy(l, parameter, wanted, items, member) {
+	wanted := s.values.Flatten(described)
+	if member := s.memberOfParameter(items, parameter.Name, l.ID); member != "" {
+		if s.selectsBy(l, parameter, wanted, items, member) {
 			l.Filters[parameter.Name] = member
 		}
 		return
@@ -178,7 +178,7 @@ type meaning struct {
 }
 
 // meanings are all that a parameter of a list may do, beside selecting items.
-func (l *listing) meanings() []meaning {
+func (l *List) meanings() []meaning {
 	after := "is the " + l.Next + " of the page before"
 	if l.Next == "" {
 		after = "is the " + l.ID + " of the item before"
@@ -192,22 +192,22 @@ func (l *listing) meanings() []meaning {
 }
 
 // memberOfParameter returns the member of items that a parameter has the name of, in the singular or plural.
-func (p *Planner) memberOfParameter(items *openapi3.Schema, parameter, identity string) string {
-	plain := plainName(parameter)
+func (s *Set) memberOfParameter(items *openapi3.Schema, parameter, identity string) string {
+	plain := PlainName(parameter)
 	names := []string{plain, strings.TrimSuffix(plain, "s"), plain + "s"}
-	return p.memberNamed(items, names, func(name string, _ *openapi3.Schema) bool { return name != identity })
+	return s.memberNamed(items, names, func(name string, _ *openapi3.Schema) bool { return name != identity })
 }
 
 // selectsBy reports whether a parameter may select the items whose member has its value. A test must be able to
 // choose the value, so a create must send it, and parameter, create and item must have it in the same type.
-func (p *Planner) selectsBy(l *listing, parameter *openapi3.Parameter, wanted, items *openapi3.Schema, member string) bool {
-	sent := p.values.Property(l.resource.create.BodySchema(), member)
-	item := p.values.Property(items, member)
-	if sent == nil || p.values.IsAbsent(sent) || otherThanEqual.MatchString(parameter.Description) {
+func (s *Set) selectsBy(l *List, parameter *openapi3.Parameter, wanted, items *openapi3.Schema, member string) bool {
+	sent := s.values.Property(l.Resource.Create.BodySchema(), member)
+	item := s.values.Property(items, member)
+	if sent == nil || s.values.IsAbsent(sent) || otherThanEqual.MatchString(parameter.Description) {
 		return false
 	}
-	scalar := p.values.Scalar(sent)
-	return sameKind(p.values.Scalar(wanted), scalar) && sameKind(scalar, p.values.Scalar(item))
+	scalar := s.values.Scalar(sent)
+	return sameKind(s.values.Scalar(wanted), scalar) && sameKind(scalar, s.values.Scalar(item))
 }
 
 // sameKind reports whether two schemas have the same type, which is neither array nor object.
@@ -218,7 +218,7 @@ func sameKind(one, other *openapi3.Schema) bool {
 }
 
 // sentence says what was inferred of a list, so that its author can see a wrong guess, and correct it.
-func (l *listing) sentence() string {
+func (l *List) sentence() string {
 	text := fmt.Sprintf("%s lists what %s creates", l.Operation, l.Create)
 	if l.Items != "" {
 		text += " in the member " + l.Items

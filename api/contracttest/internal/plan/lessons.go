@@ -139,7 +139,7 @@ const mostRefused = 10_000
 // refuses remembers that an operation has not found what its path names. Another one may: some read by the name what
 // others change by the id.
 func (p *Planner) refuses(operation *document.Operation, path string) {
-	id := lastInPath(operation, path)
+	id := operation.LastPathValue(path)
 	p.lessonMu.Lock()
 	defer p.lessonMu.Unlock()
 	isOfBody := p.lesson(operation).hasReferences
@@ -157,7 +157,7 @@ func (p *Planner) hasRefused(operation *document.Operation, value any) bool {
 
 // forget drops the value at the end of a path, which names nothing any more.
 func (p *Planner) forget(operation *document.Operation, path string) {
-	id := lastInPath(operation, path)
+	id := operation.LastPathValue(path)
 	if id != nil && operation.EndsWithParameter() {
 		p.pool.Drop(namesInPath(operation, len(operation.PathNames)-1), id)
 	}

@@ -23,8 +23,8 @@ import (
 
 // listTests returns the tests of what the parameters of lists do, and of what lists show.
 func (p *Planner) listTests() (all []Test) {
-	for _, l := range p.lists {
-		for _, c := range append(l.cases(), l.counts(p)...) {
+	for _, l := range p.resources.Lists {
+		for _, c := range append(casesOf(l), p.countsOf(l)...) {
 			all = append(all, newTest(c.name, func() []scenario.Step {
 				return c.steps(&listTest{Draft: p.Draft(c.name), list: l})
 			}))
@@ -39,35 +39,35 @@ type listCase struct {
 	steps func(*listTest) []scenario.Step
 }
 
-// cases are the promises of a list, those of its parameters first.
-func (l *listing) cases() (all []listCase) {
+// casesOf are the promises of a list, those of its parameters first.
+func casesOf(l *List) (all []listCase) {
 	for _, filter := range slices.Sorted(maps.Keys(l.Filters)) {
-		all = append(all, l.effect(filter, func(t *listTest) []scenario.Step { return t.filters(filter) })...)
+		all = append(all, effectOf(l, filter, func(t *listTest) []scenario.Step { return t.filters(filter) })...)
 	}
-	all = append(all, l.effect(l.Limit, (*listTest).limits)...)
+	all = append(all, effectOf(l, l.Limit, (*listTest).limits)...)
 	for _, way := range []string{l.After, l.Offset, l.Page} {
-		all = append(all, l.effect(way, func(t *listTest) []scenario.Step { return t.continues(way) })...)
+		all = append(all, effectOf(l, way, func(t *listTest) []scenario.Step { return t.continues(way) })...)
 	}
 	for _, name := range []string{l.Limit, l.Offset, l.Page} {
-		all = append(all, l.defaultCase(name)...)
+		all = append(all, defaultCaseOf(l, name)...)
 	}
-	if l.hasLink() {
+	if l.HasLink() {
 		all = append(all, listCase{"sequence, a walk by Link meets every resource once", (*listTest).walkByLink})
 	}
 	return append(all, listCase{"sequence, " + l.Operation + " shows what exists", (*listTest).showsAll})
 }
 
-// effect is what a parameter does, if the document has it: the options may name one that it does not have.
-func (l *listing) effect(parameter string, steps func(*listTest) []scenario.Step) []listCase {
-	if l.parameter(parameter) == nil {
+// effectOf is what a parameter does, if the document has it: the options may name one that it does not have.
+func effectOf(l *List, parameter string, steps func(*listTest) []scenario.Step) []listCase {
+	if l.Parameter(parameter) == nil {
 		return nil
 	}
-	return []listCase{{effectPromise(l.operation, parameter), steps}}
+	return []listCase{{effectPromise(l.ReadBy, parameter), steps}}
 }
 
-// defaultCase is what a list is without a parameter, if the document says which default it has.
-func (l *listing) defaultCase(name string) []listCase {
-	parameter := l.parameter(name)
+// defaultCaseOf is what a list is without a parameter, if the document says which default it has.
+func defaultCaseOf(l *List, name string) []listCase {
+	parameter := l.Parameter(name)
 	if parameter == nil || schema.Of(parameter.Schema).Default == nil {
 		return nil
 	}
@@ -78,7 +78,7 @@ func (l *listing) defaultCase(name string) []listCase {
 // listTest is a test of a list in one run.
 type listTest struct {
 	*Draft
-	list   *listing
+	list   *List
 	things []*scenario.Thing // that it has created, one after the other
 }
 
@@ -89,14 +89,14 @@ const mostOfInferred = 102
 // after the other, because that is what their order in the list depends on.
 func (t *listTest) fill(n int) (steps []scenario.Step) {
 	most := values.Most + 1
-	if t.list.inferred {
+	if t.list.IsInferred {
 		most = mostOfInferred
 	}
 	if n > most {
 		return untried("a page or the default of the limit has more than a test creates")
 	}
 	for range n {
-		thing := t.list.resource.thing(nil)
+		thing := t.list.Resource.Thing(nil)
 		t.things = append(t.things, thing)
 		steps = append(steps, scenario.Step{Create: thing})
 	}
@@ -112,7 +112,7 @@ func (t *listTest) ids() (ids []any) {
 }
 
 // first begins a query before the first thing, so that not all that others have created must be read.
-func (t *listTest) first() url.Values { return t.list.from(t.things[0].ID) }
+func (t *listTest) first() url.Values { return t.list.From(t.things[0].ID) }
 
 // one is a step that reads one page. The query is made when the step is executed, because it may need the
 // identities of things that are created before.
@@ -129,7 +129,7 @@ func (t *listTest) one(query func() url.Values, visit func(page) error) scenario
 // it is not nil.
 func (t *listTest) all(limit int, byAfter bool, things []*scenario.Thing, seen func(map[string]map[string]any) error) scenario.Step {
 	return scenario.Later(func() []scenario.Step {
-		query := t.list.from(things[0].ID)
+		query := t.list.From(things[0].ID)
 		if t.list.Limit != "" {
 			query.Set(t.list.Limit, strconv.Itoa(limit))
 		}
@@ -149,9 +149,9 @@ func (t *listTest) all(limit int, byAfter bool, things []*scenario.Thing, seen f
 // limits lists with limits below the number of resources that exist. A page of an inferred list
 // may have less than its limit, but not nothing.
 func (t *listTest) limits() []scenario.Step {
-	least := t.list.pageSize(1)
+	least := t.list.PageSize(1)
 	steps := t.fill(least + 2)
-	for limit := least; limit <= t.list.pageSize(least+2); limit++ {
+	for limit := least; limit <= t.list.PageSize(least+2); limit++ {
 		query := func() url.Values {
 			query := t.first()
 			query.Set(t.list.Limit, strconv.Itoa(limit))
@@ -167,11 +167,11 @@ func (t *listTest) limits() []scenario.Step {
 // checkLimit says whether a page has as many items as its limit. That of an inferred list may have less: what
 // it leaves out, only the service knows.
 func (t *listTest) checkLimit(limit, size int) error {
-	if t.list.inferred && size == 0 {
+	if t.list.IsInferred && size == 0 {
 		return t.checkEmpty(limit)
 	}
 	isRight := size == limit
-	if t.list.inferred {
+	if t.list.IsInferred {
 		isRight = size <= limit
 	}
 	return scenario.Require(isRight, "a list of at least %d with %s=%d has %d items", len(t.things), t.list.Limit, limit, size)
@@ -179,7 +179,7 @@ func (t *listTest) checkLimit(limit, size int) error {
 
 // checkEmpty says whether a page of an inferred list may have nothing.
 func (t *listTest) checkEmpty(limit int) error {
-	if t.list.isPartial() || t.list.Next != "" {
+	if t.list.IsPartial() || t.list.Next != "" {
 		return scenario.Untried("a page of the list is empty")
 	}
 	return scenario.Brokenf("a list of at least %d with %s=%d has 0 items", len(t.things), t.list.Limit, limit)
@@ -188,20 +188,20 @@ func (t *listTest) checkEmpty(limit int) error {
 // continues lists what follows resources, page by page. Where nothing is in order, a walk through all pages must
 // meet the resources, and the parameter must have been a part of it.
 func (t *listTest) continues(way string) []scenario.Step {
-	size := t.list.pageSize(2)
+	size := t.list.PageSize(2)
 	steps := t.fill(size + 1)
-	if t.list.inOrder() {
+	if t.list.InOrder() {
 		for i := range t.things {
 			steps = append(steps, t.follows(i))
 		}
 		return steps
 	}
-	byLink := t.list.inferred && t.list.hasLink()
+	byLink := t.list.IsInferred && t.list.HasLink()
 	if !byLink && t.list.Next == "" && way == t.list.After {
 		return append(steps, t.all(size, true, t.things, nil))
 	}
 	// The short pages come last: a long one may hold all.
-	steps = append(steps, t.all(t.list.longestPage(), false, t.things, nil), t.all(size, false, t.things, nil))
+	steps = append(steps, t.all(t.list.LongestPage(), false, t.things, nil), t.all(size, false, t.things, nil))
 	return append(steps, scenario.Step{Check: func(last scenario.Interaction) error {
 		if address, err := last.ParsedURL(); err == nil && address.Query().Has(way) {
 			return nil
@@ -247,7 +247,7 @@ func (t *listTest) defaultOf(parameter *openapi3.Parameter) []scenario.Step {
 	}
 	return append(steps, t.one(with, func(found page) error {
 		isSame := len(found.ids) == len(without.ids)
-		if !t.list.inferred {
+		if !t.list.IsInferred {
 			isFull := !isLimit || len(without.ids) == number
 			isSame = isFull && slices.Equal(found.ids, without.ids)
 		}
@@ -260,11 +260,11 @@ func (t *listTest) defaultOf(parameter *openapi3.Parameter) []scenario.Step {
 func (t *listTest) walkByLink() []scenario.Step {
 	steps := t.fill(5)
 	sizes := []int{1, 2, 3, 4, 5}
-	if !t.list.inOrder() { // the walk begins with all the others
-		sizes = []int{2, t.list.longestPage()}
+	if !t.list.InOrder() { // the walk begins with all the others
+		sizes = []int{2, t.list.LongestPage()}
 	}
 	for _, limit := range sizes {
-		steps = append(steps, t.all(t.list.pageSize(limit), false, t.things, nil))
+		steps = append(steps, t.all(t.list.PageSize(limit), false, t.things, nil))
 	}
 	return steps
 }
@@ -276,26 +276,26 @@ func (t *listTest) showsAll() []scenario.Step {
 	changed := t.things[0]
 	deleted := t.things[1]
 	kept := t.things[2]
-	x := t.list.resource
+	x := t.list.Resource
 	var before map[string]any
 	var items map[string]map[string]any
-	steps = append(steps, t.all(t.list.longestPage(), false, t.things, func(seen map[string]map[string]any) error {
+	steps = append(steps, t.all(t.list.LongestPage(), false, t.things, func(seen map[string]map[string]any) error {
 		before = seen[fmt.Sprint(changed.ID)]
 		return nil
 	}))
-	if x.uses[http.MethodPut] != nil {
+	if x.Operations[http.MethodPut] != nil {
 		steps = append(steps, scenario.Later(func() []scenario.Step {
 			return t.change(http.MethodPut, changed)
 		}))
 	}
-	if x.uses[http.MethodDelete] != nil {
+	if x.Operations[http.MethodDelete] != nil {
 		steps = append(steps, t.accepted(http.MethodDelete, deleted, nil))
 	}
-	steps = append(steps, t.all(t.list.longestPage(), false, []*scenario.Thing{changed, kept}, func(seen map[string]map[string]any) error {
+	steps = append(steps, t.all(t.list.LongestPage(), false, []*scenario.Thing{changed, kept}, func(seen map[string]map[string]any) error {
 		items = seen
 		return nil
 	}))
-	if x.uses[http.MethodDelete] != nil {
+	if x.Operations[http.MethodDelete] != nil {
 		steps = append(steps, scenario.Later(func() []scenario.Step {
 			return t.isNotListed(deleted, items[fmt.Sprint(deleted.ID)])
 		}))
@@ -327,7 +327,7 @@ func (t *listTest) isNotListed(deleted *scenario.Thing, item map[string]any) []s
 // isShown compares an item of the list with what a read shows. If they have different schemas, only what
 // is as it was before a change is wrong.
 func (t *listTest) isShown(thing *scenario.Thing, read, item, before map[string]any) error {
-	for _, name := range t.values.Names(t.list.resource.create.BodySchema()) {
+	for _, name := range t.values.Names(t.list.Resource.Create.BodySchema()) {
 		have, isListed := item[name]
 		want, isRead := read[name]
 		isComparable := isListed && isRead
@@ -344,8 +344,8 @@ func (t *listTest) isShown(thing *scenario.Thing, read, item, before map[string]
 
 // showsWhole reports whether a list shows resources as reads show them: the document gives both the same schema.
 func (t *listTest) showsWhole() bool {
-	result := t.list.operation.Result()
-	get := t.list.resource.uses[http.MethodGet]
+	result := t.list.ReadBy.Result()
+	get := t.list.Resource.Operations[http.MethodGet]
 	if result == nil || get == nil {
 		return false
 	}

@@ -11,15 +11,15 @@ import (
 
 // locationLeads creates a resource and goes where Location leads. A client that has sent a create knows nothing
 // else of where its resource is (RFC 9110, section 15.3.2).
-func (d *Draft) locationLeads(x *resource) []scenario.Step {
-	thing := x.thing(d.values.Identity(x.identity))
+func (d *Draft) locationLeads(x *Resource) []scenario.Step {
+	thing := x.Thing(d.values.Identity(x.Identity))
 	parents := d.above(x, thing)
 	location := location{draft: d, resource: x, body: d.varied(x, thing)}
 	return append(parents, scenario.Step{
 		Call: func() scenario.Call {
 			return scenario.Call{
-				Operation: x.create.ID,
-				Of:        x.target(thing),
+				Operation: x.Create.ID,
+				Of:        x.Target(thing),
 				Body:      orNil(location.body),
 			}
 		},
@@ -31,7 +31,7 @@ func (d *Draft) locationLeads(x *resource) []scenario.Step {
 // location is where the response to a create leads.
 type location struct {
 	draft    *Draft
-	resource *resource
+	resource *Resource
 	body     map[string]any
 
 	created scenario.Interaction
@@ -46,13 +46,13 @@ func (l *location) find(created scenario.Interaction) (err error) {
 	l.created = created
 	value := created.Header.Get("Location")
 	isAbsent := value == "" && created.Status == http.StatusCreated
-	if l.resource.inferred && isAbsent {
+	if l.resource.IsInferred && isAbsent {
 		return scenario.Brokenf("the response to a create has no Location, which the document lists")
 	}
-	if l.resource.inferred && l.lacksBase(value) {
+	if l.resource.IsInferred && l.lacksBase(value) {
 		return scenario.Brokenf("Location is %s, which lacks the path of the service: nothing is there", value)
 	}
-	if l.resource.inferred && leadsElsewhere(created, value) {
+	if l.resource.IsInferred && leadsElsewhere(created, value) {
 		return scenario.Untried("Location is absent or leads to another host: " + value)
 	}
 	l.path, l.query, err = leadsTo(created, value)
@@ -100,8 +100,8 @@ func (l *location) follow() []scenario.Step {
 		},
 		Expect: scenario.Accepted,
 		Check: func(got scenario.Interaction) error {
-			member := l.resource.member
-			if l.resource.assigned {
+			member := l.resource.Member
+			if l.resource.IsAssigned {
 				delete(l.body, member)
 			}
 			if err := l.draft.shows(got, l.body, l.get); err != nil {
@@ -109,7 +109,7 @@ func (l *location) follow() []scenario.Step {
 			}
 			id := l.created.Member(member)
 			other := got.Member(member)
-			isNamed := l.resource.assigned && member != ""
+			isNamed := l.resource.IsAssigned && member != ""
 			return scenario.Require(!isNamed || id == other, "the response to a create has %s %v, but Location leads to %v", member, id, other)
 		},
 	}}

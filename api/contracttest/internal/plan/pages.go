@@ -6,16 +6,11 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
-	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
-	"github.com/plantstore/plantstore/api/contracttest/internal/values"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
@@ -23,73 +18,9 @@ import (
 // something, and by counting otherwise. That order matters. A service whose Link is wrong must be found,
 // even if counting would have led to the same items.
 
-// listing is a list operation with what it lists.
-type listing struct {
-	scenario.List
-	operation *document.Operation
-	resource  *resource
-	inferred  bool
-}
-
 // There are five ways to the next page, and a list may have several: a Link (RFC 8288), a member with a reference
 // or a token, the identity of the last item, an offset, and the number of the page. [reader] follows the one that
 // says most, so that tests need not know which ways a list has.
-
-// parameter returns a parameter of the query, or nil. Most lists lack most of those that are asked for.
-func (l *listing) parameter(name string) *openapi3.Parameter {
-	return l.operation.Parameter("query", name)
-}
-
-// hasLink reports whether the list has pages that are connected by Link.
-func (l *listing) hasLink() bool { return l.Limit != "" && l.operation.Sends("Link") }
-
-// inOrder reports whether resources that a test creates follow each other in the list.
-func (l *listing) inOrder() bool {
-	isByIdentity := l.After != "" && l.Next == ""
-	isChosen := !l.resource.assigned && l.resource.identity.Type.Is("integer")
-	if l.inferred {
-		return false
-	}
-	return isByIdentity && isChosen
-}
-
-// from begins a query before an identity, where the list can do that: where it is a number
-// that the test has chosen. All others may be anywhere in the list.
-func (l *listing) from(id any) url.Values {
-	query := url.Values{}
-	if number, isNumber := id.(int64); isNumber && l.inOrder() {
-		query.Set(l.After, strconv.FormatInt(number-1, 10))
-	}
-	return query
-}
-
-// pageSize is a limit that the list allows, as near as can be.
-func (l *listing) pageSize(want int) int {
-	parameter := l.parameter(l.Limit)
-	if parameter == nil {
-		return want
-	}
-	low, high := values.Limits(schema.Of(parameter.Schema))
-	return int(min(max(low, int64(want)), high))
-}
-
-// longestPage is the largest limit of a list, for walks that should need few requests.
-func (l *listing) longestPage() int { return l.pageSize(values.Most) }
-
-// partly are words about a list that need not have all that exists.
-var partly = regexp.MustCompile(`(?i)\bonly\b|published|active|public|visible|available|\bown(ed)?\b|your|current user|recent|latest|newest|search|matching|popular`)
-
-// isPartial reports whether the document leaves open if the list has all resources. Such a list cannot be
-// accused of lacking something.
-func (l *listing) isPartial() bool {
-	pages := []string{l.Limit, l.After, l.Offset, l.Page}
-	selects := func(p *openapi3.Parameter) bool {
-		hasDefault := p.In == "query" && schema.Of(p.Schema).Default != nil
-		return hasDefault && !slices.Contains(pages, p.Name)
-	}
-	says := l.operation.Spec.Summary + " " + l.operation.Spec.Description
-	return partly.MatchString(says) || slices.ContainsFunc(l.operation.Parameters, selects)
-}
 
 // page is a part of a list.
 type page struct {
@@ -107,8 +38,8 @@ const (
 	unknown // there may be more, and no way leads there
 )
 
-// items reads the items of a page and their identities.
-func (l *listing) items(x scenario.Interaction) (found page, err error) {
+// pageOf reads the items of a page and their identities.
+func pageOf(l *List, x scenario.Interaction) (found page, err error) {
 	value, _ := jsonvalue.Decode(x.Body) // what is no JSON is no list
 	if object := jsonvalue.Object(value); object != nil && l.Items != "" {
 		value = object[l.Items]
@@ -132,7 +63,7 @@ func (l *listing) items(x scenario.Interaction) (found page, err error) {
 // set, after the last item, or by Offset or Page.
 type reader struct {
 	draft   *Draft
-	list    *listing
+	list    *List
 	query   url.Values
 	byAfter bool
 	visit   func(page) (enough bool, err error)
@@ -145,7 +76,7 @@ type reader struct {
 }
 
 // pages is a step that reads a list with a query until visit has seen enough, or there is no more.
-func (t *listTest) pages(l *listing, query url.Values, byAfter bool, visit func(page) (enough bool, err error)) scenario.Step {
+func (t *listTest) pages(l *List, query url.Values, byAfter bool, visit func(page) (enough bool, err error)) scenario.Step {
 	r := &reader{
 		draft:   t.Draft,
 		list:    l,
@@ -154,23 +85,23 @@ func (t *listTest) pages(l *listing, query url.Values, byAfter bool, visit func(
 		visit:   visit,
 		number:  1,
 	}
-	if parameter := l.parameter(l.Page); parameter != nil {
+	if parameter := l.Parameter(l.Page); parameter != nil {
 		if first, err := strconv.Atoi(fmt.Sprint(schema.Of(parameter.Schema).Default)); err == nil {
 			r.number = first
 		}
 	}
 	r.path = t.path()
-	r.pairs = t.required(l.operation, query, http.Header{})
+	r.pairs = t.required(l.ReadBy, query, http.Header{})
 	return r.step()
 }
 
 // path is the path of the list, which may be below something that was created.
 func (t *listTest) path() string {
-	operation := t.list.operation
-	use := t.uses[operation]
+	operation := t.list.ReadBy
+	use := t.resources.UseOf(operation)
 	path := operation.Template
 	if use != nil && len(t.things) > 0 {
-		path = use.fill(operation, path, t.things[0].Parent)
+		path = use.Fill(operation, path, t.things[0].Parent)
 	}
 	return t.filledPath(operation, path)
 }
@@ -180,7 +111,7 @@ func (r *reader) step() scenario.Step {
 	return scenario.Step{
 		Send: func() (scenario.Request, error) {
 			return scenario.Request{
-				Method: r.list.operation.Method,
+				Method: r.list.ReadBy.Method,
 				Path:   r.path,
 				Query:  r.pairs,
 				Header: http.Header{},
@@ -200,7 +131,7 @@ func (r *reader) step() scenario.Step {
 // read reads a page and finds out where the next one is. A reference in the response has precedence over
 // counting, see above.
 func (r *reader) read(x scenario.Interaction) (err error) {
-	if r.found, err = r.list.items(x); err != nil {
+	if r.found, err = pageOf(r.list, x); err != nil {
 		return err
 	}
 	leadsThere := ""
@@ -210,7 +141,7 @@ func (r *reader) read(x scenario.Interaction) (err error) {
 			return err
 		}
 	} else {
-		r.pairs = r.draft.required(r.list.operation, r.query, http.Header{})
+		r.pairs = r.draft.required(r.list.ReadBy, r.query, http.Header{})
 	}
 	enough, err := r.visit(r.found)
 	r.isDone = enough || r.found.end != another
@@ -227,7 +158,7 @@ func (r *reader) next(x scenario.Interaction) (end pageEnd, reference string) {
 	case link != nil && followsLink:
 		return another, link[1]
 	case r.list.Next != "":
-		return r.byMember(r.list.nextOf(x))
+		return r.byMember(nextOf(r.list, x))
 	case isEmpty:
 		return nothing, ""
 	}
@@ -254,7 +185,7 @@ func (r *reader) byMember(next string) (end pageEnd, reference string) {
 func (r *reader) count() pageEnd {
 	l := r.list
 	size := len(r.found.ids)
-	followsLink := l.hasLink() && !r.byAfter
+	followsLink := l.HasLink() && !r.byAfter
 	switch {
 	case l.After != "" && !followsLink:
 		r.query.Set(l.After, r.found.ids[size-1])
@@ -275,10 +206,10 @@ func (r *reader) count() pageEnd {
 // seemsFull reports whether more may follow a page, though nothing says how to get there. Of an inferred list
 // the size of a page is mostly a multiple of five.
 func (r *reader) seemsFull(size int) bool {
-	if r.list.inferred && size%5 == 0 {
+	if r.list.IsInferred && size%5 == 0 {
 		return true
 	}
-	if r.list.Limit == "" || r.list.hasLink() {
+	if r.list.Limit == "" || r.list.HasLink() {
 		return false
 	}
 	limit, _ := strconv.Atoi(r.query.Get(r.list.Limit)) // without one it is 0
@@ -287,7 +218,7 @@ func (r *reader) seemsFull(size int) bool {
 
 // nextOf is the member of a response that leads to the next page, as text. It is empty on the last page, where
 // services leave it out, or have null.
-func (l *listing) nextOf(x scenario.Interaction) string {
+func nextOf(l *List, x scenario.Interaction) string {
 	var value any = x.Object()
 	for name := range strings.SplitSeq(l.Next, "/") {
 		value = jsonvalue.Object(value)[name]

@@ -73,8 +73,8 @@ func (m *singleMaker) parameter(parameter *openapi3.Parameter, variant values.Pa
 		m.names(c, parameter, variant.Text)
 	}
 	wanted, _ := document.ParameterSchema(parameter)
-	isOpaque := parameter.In == "query" && isAmong(opaqueNames, parameter.Name)
-	c.madeUp = isOpaque && wanted.Type.Is("string") && m.infers(m.operation)
+	isOpaque := parameter.In == "query" && IsOpaque(parameter.Name)
+	c.madeUp = isOpaque && wanted.Type.Is("string") && m.resources.Infers(m.operation)
 	if !variant.Valid {
 		c.withoutResource(m.firstInPath(parameter), m.values)
 		c.refused(scenario.InvalidParameter, parameter.In, "/"+parameter.Name)
@@ -100,7 +100,7 @@ func (m *singleMaker) names(c *single, parameter *openapi3.Parameter, text strin
 		c.shared = []any{number} // others may use it, too
 		return
 	}
-	if c.use.isNamedBy(c.operation, parameter.Name) {
+	if c.use.IsNamedBy(c.operation, parameter.Name) {
 		c.withoutResource(parameter.Name, m.values)
 	}
 	c.absent = true
@@ -108,8 +108,8 @@ func (m *singleMaker) names(c *single, parameter *openapi3.Parameter, text strin
 
 // canChoose reports whether the client chooses the integer that a path parameter has.
 func (c *single) canChoose(parameter *openapi3.Parameter) bool {
-	if !c.use.isNamed(parameter.Name) {
+	if !c.use.IsNamed(parameter.Name) {
 		return false
 	}
-	return c.use.identity.Type.Is("integer") && !c.use.assigned
+	return c.use.Identity.Type.Is("integer") && !c.use.IsAssigned
 }

@@ -63,7 +63,7 @@ func pathTest(name, path string, methods ...string) Test {
 // examplePaths are the paths of the document, each once, though several operations are on it.
 func (p *Planner) examplePaths() (paths []string) {
 	for _, operation := range p.Document.Operations {
-		if path, ok := p.examplePath(operation); ok && !p.isLeftOut(operation) {
+		if path, ok := p.examplePath(operation); ok && !p.resources.IsLeftOut(operation) {
 			paths = append(paths, path)
 		}
 	}

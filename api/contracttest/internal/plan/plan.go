@@ -37,7 +37,7 @@
 // shows that a PUT that is repeated changes nothing:
 //
 //	func (p *Planner) repeatTests() (all []Test) {
-//		for _, x := range p.resources {
+//		for _, x := range p.resources.all {
 //			if x.uses[http.MethodPut] == nil || x.uses[http.MethodGet] == nil {
 //				continue
 //			}
@@ -92,14 +92,10 @@ type Settings struct {
 	Exact bool
 	// That an operation needs, or nothing.
 	Scope func(scenario.Operation) string
-	// Whether anything may be inferred of an operation.
-	Infer func(scenario.Operation) bool
-	// Operations that no test sends a request of.
-	LeaveOut map[string]string
+	// Of resources and lists.
+	Declared Declarations
 	// Operations that are not tested, but sent where tests of others need them.
 	Unwanted  map[string]string
-	Resources []scenario.Resource
-	Lists     []scenario.List
 	Sequences []scenario.Test // their names lack "sequence, "
 }
 
@@ -138,13 +134,9 @@ type Planner struct {
 	Settings
 	Document *document.Document
 	Judge    *judge.Judge
-	// Inferred has a sentence for each thing that was inferred.
-	Inferred []string
 
 	values    *values.Generator
-	resources []*resource
-	uses      map[*document.Operation]*use
-	lists     []*listing
+	resources *Set
 
 	pool *known.Pool
 
@@ -168,19 +160,20 @@ const manyOperations = 25
 // made later.
 func New(judge *judge.Judge, settings Settings) *Planner {
 	settings.Few = len(judge.Document.Operations) > manyOperations
-	p := &Planner{
+	generator := values.New(settings.Settings)
+	return &Planner{
 		Settings: settings, Document: judge.Document, Judge: judge,
-		values:  values.New(settings.Settings),
-		uses:    map[*document.Operation]*use{},
-		pool:    &known.Pool{},
-		lessons: map[*document.Operation]*lesson{},
-		refused: map[string]bool{},
-		made:    map[*document.Operation]*operationTests{},
+		values:    generator,
+		resources: Find(judge.Document, generator, settings.Declared),
+		pool:      &known.Pool{},
+		lessons:   map[*document.Operation]*lesson{},
+		refused:   map[string]bool{},
+		made:      map[*document.Operation]*operationTests{},
 	}
-	p.findResources()
-	p.findLists()
-	return p
 }
+
+// Inferred has a sentence for each thing that was inferred.
+func (p *Planner) Inferred() []string { return p.resources.Inferred }
 
 // Tests makes the tests, one after the other, in the order in which they should run, until ctx is done: first requests
 // of each operation, until one is accepted; the plainest one with each kind of credentials; each promise once;
@@ -332,15 +325,9 @@ func numberOf(name string) uint64 {
 	return hash.Sum64()
 }
 
-// isLeftOut reports whether no test sends a request of an operation: the options leave it out, or what it
-// needs is not in the document.
-func (p *Planner) isLeftOut(operation *document.Operation) bool {
-	return p.LeaveOut[operation.ID] != "" || operation.NeedsUnread
-}
-
 // whyNotTested is why the options want no tests of an operation, or nothing.
 func (p *Planner) whyNotTested(operation *document.Operation) string {
-	return cmp.Or(p.LeaveOut[operation.ID], p.Unwanted[operation.ID])
+	return cmp.Or(p.Declared.LeaveOut[operation.ID], p.Unwanted[operation.ID])
 }
 
 // isWanted reports whether the options want a test: where they include some operations, tests of the others, and
@@ -354,12 +341,4 @@ func (p *Planner) isWanted(test Test) bool {
 			return isOf(operation, promise) && p.whyNotTested(operation) == ""
 		})
 	})
-}
-
-// first returns the first element that is asked for, or the zero value.
-func first[T any](all []T, is func(T) bool) (found T) {
-	if i := slices.IndexFunc(all, is); i >= 0 {
-		return all[i]
-	}
-	return found
 }

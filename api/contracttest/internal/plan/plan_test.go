@@ -196,7 +196,7 @@ func TestFamilies(t *testing.T) {
 		}
 		at = next
 	}
-	left := planOf(t, Settings{LeaveOut: map[string]string{"createPot": "left out"}})
+	left := planOf(t, Settings{Declared: Declarations{LeaveOut: map[string]string{"createPot": "left out"}}})
 	for test := range left.Tests(t.Context()) {
 		if strings.Contains(test.Name, "createPot") {
 			t.Errorf("the operation is left out, but there is %s", test.Name)
@@ -227,7 +227,7 @@ func TestConfirm(t *testing.T) {
 		{``, ``, "kept"},
 	} {
 		p := planOf(t, Settings{})
-		steps := p.Draft("a test").confirm(p.resourceCreatedBy("createPot"))
+		steps := p.Draft("a test").confirm(p.resources.CreatedBy("createPot"))
 		if len(steps) != 3 {
 			t.Fatalf("there are %d steps", len(steps))
 		}
@@ -248,7 +248,7 @@ func TestCreation(t *testing.T) {
 	t.Parallel()
 	declared := []scenario.Resource{{Create: "createPot", ID: "id", Read: "getPot"}}
 	for _, resources := range [][]scenario.Resource{nil, declared} {
-		p := planOf(t, Settings{Resources: resources})
+		p := planOf(t, Settings{Declared: Declarations{Resources: resources}})
 		thing := &scenario.Thing{Creator: "createPot", ID: int64(7)}
 		steps := p.Draft("a test").create(scenario.Step{Create: thing})
 		created := steps[0]

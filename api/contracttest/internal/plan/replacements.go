@@ -18,20 +18,20 @@ var merges = regexp.MustCompile(`(?i)partial|merg|omit|unchanged|absent|missing|
 // putRemoves fails if a member that a replacement does not have keeps the value that it had, for two
 // resources with different values: otherwise the value may be a default. It is the difference between PUT
 // and PATCH that is forgotten most often.
-func (d *Draft) putRemoves(x *resource) []scenario.Step {
-	put := x.uses[http.MethodPut]
+func (d *Draft) putRemoves(x *Resource) []scenario.Step {
+	put := x.Operations[http.MethodPut]
 	described := put.BodySchema()
 	if described == nil || merges.MatchString(put.Spec.Summary+put.Spec.Description) {
 		return untried("the document does not say that it replaces")
 	}
-	removals := [2]*removal{{thing: x.thing(nil)}, {thing: x.thing(nil)}}
+	removals := [2]*removal{{thing: x.Thing(nil)}, {thing: x.Thing(nil)}}
 	var steps []scenario.Step
 	for _, removed := range removals {
 		steps = append(steps, d.leaveOut(removed, described)...)
 	}
 	return append(steps, scenario.Verify(func() error {
 		for _, name := range d.values.Names(described) {
-			isOpen := name == x.member || slices.Contains(d.values.Flatten(described).Required, name)
+			isOpen := name == x.Member || slices.Contains(d.values.Flatten(described).Required, name)
 			if !isOpen && bothKeep(removals, name) {
 				return scenario.Brokenf("a replacement without %s has left it at %v", name, removals[1].after[name])
 			}

@@ -26,11 +26,12 @@ func (s *search) visit(found page) (enough bool, err error) {
 	if err := s.add(found); err != nil {
 		return true, err
 	}
-	missing := first(s.wanted, func(id string) bool { return s.seen[id] == nil })
-	if missing != "" {
-		return false, s.mayLack(missing, found.end)
+	for _, id := range s.wanted {
+		if s.seen[id] == nil {
+			return false, s.mayLack(id, found.end)
+		}
 	}
-	isOrdered := !s.list.inOrder() || slices.Equal(s.met[:len(s.wanted)], s.wanted)
+	isOrdered := !s.list.InOrder() || slices.Equal(s.met[:len(s.wanted)], s.wanted)
 	if !isOrdered {
 		return true, scenario.Brokenf("a walk with %s=%d meets %v, want %v", s.list.Limit, s.limit, s.met, s.wanted)
 	}
@@ -61,7 +62,7 @@ func (s *search) mayLack(missing string, end pageEnd) error {
 	switch {
 	case end == unknown:
 		return scenario.Untried("the list has more items than a page, and there is no way to the next one")
-	case end == nothing && s.list.inferred && s.list.isPartial():
+	case end == nothing && s.list.IsInferred && s.list.IsPartial():
 		return scenario.Untried("its description leaves open whether it has everything")
 	case end == nothing:
 		return scenario.BrokenBy(s.list.Operation+": pages lack what exists", "the list ends after %d resources, and lacks %v", len(s.seen), missing)

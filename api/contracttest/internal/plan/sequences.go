@@ -26,8 +26,8 @@ import (
 type sequence struct {
 	name    string
 	methods []string // the resource must have operations with them
-	steps   func(d *Draft, x *resource) []scenario.Step
-	of      func(x *resource) bool // nil: of all
+	steps   func(d *Draft, x *Resource) []scenario.Step
+	of      func(x *Resource) bool // nil: of all
 }
 
 // sequences are the tests that any resource has, in the order in which they run.
@@ -38,35 +38,23 @@ var sequences = []sequence{
 	{"a deleted resource is gone", []string{http.MethodGet, http.MethodDelete}, (*Draft).deletedIsGone, nil},
 	{"a replacement changes no other resource", []string{http.MethodGet, http.MethodPut}, (*Draft).replacesOne, nil},
 	{"a deletion changes no other resource", []string{http.MethodGet, http.MethodDelete}, (*Draft).deletesOne, nil},
-	{"an identity is assigned once", []string{http.MethodDelete}, (*Draft).assignsAnother, (*resource).assignsOnce},
-	{"a replacement changes the ETag", []string{http.MethodGet, http.MethodPut}, changesETag(http.MethodPut), hasETag},
-	{"a change changes the ETag", []string{http.MethodGet, http.MethodPatch}, changesETag(http.MethodPatch), hasETag},
-	{"a create replaces nothing", []string{http.MethodGet}, (*Draft).createsNew, refusesConflicts},
-	{"creates at the same time have identities of their own", nil, (*Draft).identitiesDiffer, assignsIdentity},
-	{"of creates at the same time with one identity, one succeeds", nil, (*Draft).createsOne, refusesConflicts},
+	{"an identity is assigned once", []string{http.MethodDelete}, (*Draft).assignsAnother, (*Resource).AssignsOnce},
+	{"a replacement changes the ETag", []string{http.MethodGet, http.MethodPut}, changesETag(http.MethodPut), (*Resource).HasETag},
+	{"a change changes the ETag", []string{http.MethodGet, http.MethodPatch}, changesETag(http.MethodPatch), (*Resource).HasETag},
+	{"a create replaces nothing", []string{http.MethodGet}, (*Draft).createsNew, (*Resource).RefusesConflicts},
+	{"creates at the same time have identities of their own", nil, (*Draft).identitiesDiffer, (*Resource).AssignsIdentity},
+	{"of creates at the same time with one identity, one succeeds", nil, (*Draft).createsOne, (*Resource).RefusesConflicts},
 	{"of replacements at the same time with one If-Match, one succeeds", []string{http.MethodGet, http.MethodPut}, changesOnce(http.MethodPut), takesIfMatch(http.MethodPut)},
 	{"of changes at the same time with one If-Match, one succeeds", []string{http.MethodGet, http.MethodPatch}, changesOnce(http.MethodPatch), takesIfMatch(http.MethodPatch)},
 	// Of others, a read sees it.
-	{"a replacement removes what it does not have", []string{http.MethodGet, http.MethodPut}, (*Draft).putRemoves, func(x *resource) bool {
-		return x.inferred
+	{"a replacement removes what it does not have", []string{http.MethodGet, http.MethodPut}, (*Draft).putRemoves, func(x *Resource) bool {
+		return x.IsInferred
 	}},
 }
 
-// hasETag reports whether the document promises an ETag for a read.
-func hasETag(x *resource) bool { return x.uses[http.MethodGet].Sends("ETag") }
-
-// assignsIdentity reports whether the service gives what is created an identity.
-func assignsIdentity(x *resource) bool { return x.assigned && x.create.Method == http.MethodPost }
-
-// refusesConflicts reports whether a second create with an identity must fail.
-func refusesConflicts(x *resource) bool {
-	isChosen := !x.assigned && x.create.Method == http.MethodPost
-	return isChosen && x.create.Lists(http.StatusConflict)
-}
-
 // fits reports whether a sequence is one of a resource.
-func (s sequence) fits(x *resource) bool {
-	lacks := func(method string) bool { return x.uses[method] == nil }
+func (s sequence) fits(x *Resource) bool {
+	lacks := func(method string) bool { return x.Operations[method] == nil }
 	if slices.ContainsFunc(s.methods, lacks) {
 		return false
 	}
@@ -76,25 +64,25 @@ func (s sequence) fits(x *resource) bool {
 // resourceTests returns the tests of more than one request: what links, Location and
 // the methods of HTTP promise. One that needs an operation that the document does not have is left out.
 func (p *Planner) resourceTests() (all []Test) {
-	for _, x := range p.resources {
-		add := func(what string, steps func(*Draft, *resource) []scenario.Step, shows ...string) {
-			name := fmt.Sprintf("sequence, %s: %s", x.create.ID, what)
+	for _, x := range p.resources.All {
+		add := func(what string, steps func(*Draft, *Resource) []scenario.Step, shows ...string) {
+			name := fmt.Sprintf("sequence, %s: %s", x.Create.ID, what)
 			test := newTest(name, func() []scenario.Step { return steps(p.Draft(name), x) })
 			test.Shows = append(shows, name)
 			all = append(all, test)
 		}
-		for _, method := range x.methods() {
-			operation := x.uses[method]
+		for _, method := range x.Methods() {
+			operation := x.Operations[method]
 			to := "link to "
-			if x.inferred {
+			if x.IsInferred {
 				to = "its identity leads to "
 			}
-			leads := func(d *Draft, x *resource) []scenario.Step {
+			leads := func(d *Draft, x *Resource) []scenario.Step {
 				return d.identityLeads(x, operation)
 			}
-			add(to+operation.ID, leads, effectPromise(operation, p.uses[operation].parameter))
+			add(to+operation.ID, leads, effectPromise(operation, p.resources.UseOf(operation).Parameter))
 		}
-		if hasLocation(x) {
+		if x.HasLocation() {
 			add("Location leads to the resource", (*Draft).locationLeads)
 		}
 		for _, sequence := range sequences {
@@ -102,17 +90,11 @@ func (p *Planner) resourceTests() (all []Test) {
 				add(sequence.name, sequence.steps)
 			}
 		}
-		if x.uses[http.MethodGet] != nil && p.Rules.Head {
+		if x.Operations[http.MethodGet] != nil && p.Rules.Head {
 			add("HEAD is GET without a body", (*Draft).headIsGet)
 		}
 	}
 	return all
-}
-
-// hasLocation reports whether the document promises that a create says where the resource is.
-func hasLocation(x *resource) bool {
-	isRead := x.uses[http.MethodGet] != nil && x.create.Method == http.MethodPost
-	return x.create.Sends("Location") || isRead && x.create.SendsLocation()
 }
 
 // declaredSequences returns the tests that the options add.
@@ -128,8 +110,8 @@ func (p *Planner) declaredSequences() (all []Test) {
 }
 
 // identityLeads calls an operation on what was created.
-func (d *Draft) identityLeads(x *resource, operation *document.Operation) []scenario.Step {
-	thing := x.thing(nil)
+func (d *Draft) identityLeads(x *Resource, operation *document.Operation) []scenario.Step {
+	thing := x.Thing(nil)
 	return []scenario.Step{
 		{Create: thing},
 		d.accepted(operation.Method, thing, d.plainBody(operation)),
@@ -140,8 +122,8 @@ func (d *Draft) identityLeads(x *resource, operation *document.Operation) []scen
 // needsIdentity fails if an operation on one resource succeeds on one that was never created, as it does if
 // it does not look at its path. PUT may create it. Services that return any row for any id pass all tests
 // that read what they have just created.
-func (d *Draft) needsIdentity(x *resource, operation *document.Operation, existing *scenario.Thing) []scenario.Step {
-	if operation.Method == http.MethodPut || !refusesAbsent(x, operation) {
+func (d *Draft) needsIdentity(x *Resource, operation *document.Operation, existing *scenario.Thing) []scenario.Step {
+	if operation.Method == http.MethodPut || !x.RefusesAbsent(operation) {
 		return nil
 	}
 	other := d.neverCreated(x, existing)
@@ -152,35 +134,23 @@ func (d *Draft) needsIdentity(x *resource, operation *document.Operation, existi
 }
 
 // neverCreated is what a service has never created beside a thing that exists.
-func (d *Draft) neverCreated(x *resource, existing *scenario.Thing) *scenario.Thing {
-	other := x.thing(d.values.Identity(x.identity))
+func (d *Draft) neverCreated(x *Resource, existing *scenario.Thing) *scenario.Thing {
+	other := x.Thing(d.values.Identity(x.Identity))
 	other.Parent = existing.Parent
-	if number, err := strconv.ParseInt(fmt.Sprint(existing.ID), 10, 64); err == nil && x.assigned {
+	if number, err := strconv.ParseInt(fmt.Sprint(existing.ID), 10, 64); err == nil && x.IsAssigned {
 		// A service that counts has not come there.
 		other.ID = number + 1_000_000
 	}
 	return other
 }
 
-// refusesAbsent reports whether the document says that an operation refuses what does not exist. Of an
-// inferred resource it must list the status itself.
-func refusesAbsent(x *resource, operation *document.Operation) bool {
-	for _, status := range []int{http.StatusNotFound, http.StatusGone} {
-		isSure := !x.inferred || operation.Lists(status)
-		if isSure && operation.Response(status) != nil {
-			return true
-		}
-	}
-	return false
-}
-
 // createdBodies is how many bodies besides the plainest one are created and read.
 const createdBodies = 8
 
 // readSeesCreate creates resources with bodies that the schema allows, and reads each of them.
-func (d *Draft) readSeesCreate(x *resource) (steps []scenario.Step) {
+func (d *Draft) readSeesCreate(x *Resource) (steps []scenario.Step) {
 	for _, body := range append([]map[string]any{nil}, d.drawnBodies(x)...) {
-		thing := x.thing(nil)
+		thing := x.Thing(nil)
 		thing.Sent = body
 		steps = append(steps, scenario.Step{Create: thing}, scenario.Later(func() []scenario.Step {
 			return d.readShows(thing, thing.Sent)
@@ -191,8 +161,8 @@ func (d *Draft) readSeesCreate(x *resource) (steps []scenario.Step) {
 
 // drawnBodies draws some of the bodies at the edges of the schema of a create. Not all are sent: their
 // constraints have tests of their own, and here it is what is stored that matters.
-func (d *Draft) drawnBodies(x *resource) (bodies []map[string]any) {
-	described := x.create.BodySchema()
+func (d *Draft) drawnBodies(x *Resource) (bodies []map[string]any) {
+	described := x.Create.BodySchema()
 	if described == nil {
 		return nil
 	}
@@ -209,14 +179,14 @@ func (d *Draft) drawnBodies(x *resource) (bodies []map[string]any) {
 
 // readShows reads a thing, which must have what is known of it.
 func (d *Draft) readShows(thing *scenario.Thing, known map[string]any) []scenario.Step {
-	get := d.resourceCreatedBy(thing.Creator).uses[http.MethodGet]
+	get := d.resources.CreatedBy(thing.Creator).Operations[http.MethodGet]
 	return d.read(thing, func(got scenario.Interaction) error { return d.shows(got, known, get) })
 }
 
 // readSeesReplacement replaces a resource in every way that the schema allows, and reads it.
-func (d *Draft) readSeesReplacement(x *resource) []scenario.Step {
-	thing := x.thing(nil)
-	described := x.uses[http.MethodPut].BodySchema()
+func (d *Draft) readSeesReplacement(x *Resource) []scenario.Step {
+	thing := x.Thing(nil)
+	described := x.Operations[http.MethodPut].BodySchema()
 	if described == nil {
 		return untried(noJSONBody)
 	}
@@ -229,9 +199,9 @@ func (d *Draft) readSeesReplacement(x *resource) []scenario.Step {
 }
 
 // readSeesChange changes a resource in every way that the schema allows, and reads it.
-func (d *Draft) readSeesChange(x *resource) []scenario.Step {
-	thing := x.thing(nil)
-	described := x.uses[http.MethodPatch].BodySchema()
+func (d *Draft) readSeesChange(x *Resource) []scenario.Step {
+	thing := x.Thing(nil)
+	described := x.Operations[http.MethodPatch].BodySchema()
 	if described == nil {
 		return untried(noJSONBody)
 	}
@@ -266,7 +236,7 @@ func (d *Draft) objectBodies(described *openapi3.Schema) (bodies []map[string]an
 
 // write changes a thing and reads it; both responses must have what is known of it then.
 func (d *Draft) write(method string, thing *scenario.Thing, body, known map[string]any) []scenario.Step {
-	operation := d.resourceCreatedBy(thing.Creator).uses[method]
+	operation := d.resources.CreatedBy(thing.Creator).Operations[method]
 	step := d.call(method, thing, body, func(got scenario.Interaction) error {
 		return d.shows(got, known, operation)
 	})
@@ -276,11 +246,11 @@ func (d *Draft) write(method string, thing *scenario.Thing, body, known map[stri
 
 // replaced is what is known of a resource after a replacement, which removes what it does not have. A
 // member that the service sets itself, or that has a default, may have any value.
-func (d *Draft) replaced(x *resource, body map[string]any) map[string]any {
+func (d *Draft) replaced(x *Resource, body map[string]any) map[string]any {
 	known := map[string]any{}
-	for name, property := range d.values.Flatten(x.uses[http.MethodPut].BodySchema()).Properties {
+	for name, property := range d.values.Flatten(x.Operations[http.MethodPut].BodySchema()).Properties {
 		value, isSent := body[name]
-		isClear := isSent || !x.inferred
+		isClear := isSent || !x.IsInferred
 		if isClear && !d.isOfService(x, name, property.Value) {
 			known[name] = value
 		}
@@ -289,25 +259,25 @@ func (d *Draft) replaced(x *resource, body map[string]any) map[string]any {
 }
 
 // isOfService reports whether the service, or its document, decides what a member has.
-func (d *Draft) isOfService(x *resource, name string, property *openapi3.Schema) bool {
-	isNotSent := name == x.member || d.values.IsAbsent(property)
+func (d *Draft) isOfService(x *Resource, name string, property *openapi3.Schema) bool {
+	isNotSent := name == x.Member || d.values.IsAbsent(property)
 	return isNotSent || property.Default != nil
 }
 
 // deletedIsGone deletes a resource, which no operation then finds. It can be created again.
-func (d *Draft) deletedIsGone(x *resource) []scenario.Step {
-	thing := x.thing(nil)
+func (d *Draft) deletedIsGone(x *Resource) []scenario.Step {
+	thing := x.Thing(nil)
 	steps := []scenario.Step{{Create: thing}, d.accepted(http.MethodDelete, thing, nil)}
 	for _, method := range []string{http.MethodGet, http.MethodPatch, http.MethodDelete} {
-		operation := x.uses[method]
-		if operation == nil || mayIgnoreAbsence(x, operation) {
+		operation := x.Operations[method]
+		if operation == nil || x.MayIgnoreAbsence(operation) {
 			continue
 		}
 		gone := d.call(method, thing, d.plainBody(operation), nil)
 		gone.Expect = scenario.Refused(scenario.UnknownResource)
 		steps = append(steps, gone)
 	}
-	if x.assigned || x.inferred {
+	if x.IsAssigned || x.IsInferred {
 		return steps
 	}
 	again := scenario.Later(func() []scenario.Step {
@@ -319,19 +289,9 @@ func (d *Draft) deletedIsGone(x *resource) []scenario.Step {
 	}))
 }
 
-// mayIgnoreAbsence reports whether an operation may succeed on what does not exist: deleting twice may
-// be fine, if the document does not say otherwise.
-func mayIgnoreAbsence(x *resource, operation *document.Operation) bool {
-	isCertain := operation.Method != http.MethodDelete && !x.inferred
-	if isCertain || operation.Lists(http.StatusNotFound) {
-		return false
-	}
-	return x.inferred || operation.Response(http.StatusNotFound) == nil
-}
-
 // change changes a thing to other values.
 func (d *Draft) change(method string, thing *scenario.Thing) []scenario.Step {
-	described := d.resourceCreatedBy(thing.Creator).uses[method].BodySchema()
+	described := d.resources.CreatedBy(thing.Creator).Operations[method].BodySchema()
 	if described == nil {
 		return untried(noJSONBody)
 	}
@@ -339,9 +299,9 @@ func (d *Draft) change(method string, thing *scenario.Thing) []scenario.Step {
 }
 
 // changesETag fails if a change leaves a strong ETag as it was (RFC 9110, section 8.8.1).
-func changesETag(method string) func(d *Draft, x *resource) []scenario.Step {
-	return func(d *Draft, x *resource) []scenario.Step {
-		thing := x.thing(nil)
+func changesETag(method string) func(d *Draft, x *Resource) []scenario.Step {
+	return func(d *Draft, x *Resource) []scenario.Step {
+		thing := x.Thing(nil)
 		before := &version{}
 		after := &version{}
 		steps := append([]scenario.Step{{Create: thing}}, d.version(thing, before)...)
@@ -359,14 +319,14 @@ func changesETag(method string) func(d *Draft, x *resource) []scenario.Step {
 }
 
 // leavesETag is the cause of failures of conditions, too: they need an ETag that has changed.
-func leavesETag(x *resource, method string) string {
-	return x.uses[method].ID + " leaves the ETag as it was"
+func leavesETag(x *Resource, method string) string {
+	return x.Operations[method].ID + " leaves the ETag as it was"
 }
 
 // headIsGet compares HEAD of a resource with GET. Headers that change with time or with the connection are
 // not compared.
-func (d *Draft) headIsGet(x *resource) []scenario.Step {
-	thing := x.thing(nil)
+func (d *Draft) headIsGet(x *Resource) []scenario.Step {
+	thing := x.Thing(nil)
 	steps := append([]scenario.Step{{Create: thing}}, d.read(thing)...)
 	return append(steps, scenario.Step{
 		Send: func() (scenario.Request, error) {

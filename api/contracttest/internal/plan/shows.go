@@ -37,12 +37,12 @@ func (p *Planner) shows(x scenario.Interaction, sent map[string]any, operation *
 		return nil
 	}
 	sent = jsonvalue.Object(jsonvalue.Normal(sent))
-	of := p.resourceOf(operation)
-	c := comparison{lenient: of != nil && of.inferred}
+	of := p.resources.Of(operation)
+	c := comparison{lenient: of != nil && of.IsInferred}
 	for _, name := range c.lost(schema.Parts(operation.ResultOf(x.Status)), sent, object) {
 		switch {
 		case p.isManaged(of, operation, name):
-		case of != nil && operation == of.create:
+		case of != nil && operation == of.Create:
 			// Most tests begin with a create.
 			return scenario.BrokenBy(operation.ID+": "+name+" is not what was sent", "was sent %s = %v, but has %v", name, sent[name], object[name])
 		default:
@@ -54,11 +54,11 @@ func (p *Planner) shows(x scenario.Interaction, sent map[string]any, operation *
 
 // isManaged reports whether a service may set a member itself. Only where both have one schema: otherwise
 // the author would not have asked for the member.
-func (p *Planner) isManaged(x *resource, operation *document.Operation, name string) bool {
-	if x == nil || name == x.member || !managed.MatchString(name) {
+func (p *Planner) isManaged(x *Resource, operation *document.Operation, name string) bool {
+	if x == nil || name == x.Member || !managed.MatchString(name) {
 		return false
 	}
-	taken := x.create.BodySchema()
+	taken := x.Create.BodySchema()
 	return taken != nil && operation.Result() == taken
 }
 

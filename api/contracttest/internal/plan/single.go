@@ -33,7 +33,7 @@ type single struct {
 	access     scenario.Access
 
 	// The resource that the path names, if a test can create it.
-	use    *use
+	use    *Use
 	id     any  // its identity; nil: a fresh one
 	absent bool // the path names something that does not exist
 	madeUp bool // a position in a list is not from a response
@@ -57,10 +57,10 @@ func (p *Planner) plainest(operation *document.Operation, name, promise string, 
 		operation:  operation,
 		parameters: map[string]string{},
 		header:     http.Header{},
-		use:        p.uses[operation],
+		use:        p.resources.UseOf(operation),
 	}
 	for _, parameter := range operation.Parameters {
-		isIdentity := parameter.In == "path" && c.use.isNamedBy(operation, parameter.Name)
+		isIdentity := parameter.In == "path" && c.use.IsNamedBy(operation, parameter.Name)
 		isSent := parameter.Required || p.values.IsGiven(parameter.Name)
 		if isIdentity || !isSent {
 			continue
@@ -96,11 +96,11 @@ func (c *single) withoutResource(from string, drawn *values.Generator) {
 	c.id = nil
 	c.shared = nil
 	names := c.operation.PathNames
-	for c.use != nil && slices.Index(names, c.use.parameter) >= slices.Index(names, from) {
-		c.use = c.use.above(c.operation)
+	for c.use != nil && slices.Index(names, c.use.Parameter) >= slices.Index(names, from) {
+		c.use = c.use.Above(c.operation)
 	}
 	for _, parameter := range c.operation.Parameters {
-		isUnnamed := parameter.In == "path" && !c.use.isNamedBy(c.operation, parameter.Name)
+		isUnnamed := parameter.In == "path" && !c.use.IsNamedBy(c.operation, parameter.Name)
 		if isUnnamed && c.parameters[parameter.Name] == "" {
 			text, _ := drawn.BaseParameter(parameter)
 			c.set(parameter, text)
@@ -155,7 +155,7 @@ func (c *single) path(thing *scenario.Thing) string {
 	if c.use == nil {
 		return path
 	}
-	return c.use.fill(c.operation, path, thing)
+	return c.use.Fill(c.operation, path, thing)
 }
 
 // Request is the request as it is sent, without what a run adds. The member that names the resource must be
@@ -167,8 +167,8 @@ func (c *single) request(thing *scenario.Thing) scenario.Request {
 	if len(c.cookies) > 0 {
 		request.Header.Set("Cookie", strings.Join(c.cookies, "; "))
 	}
-	if c.use.isOn(c.operation) && c.why == nil {
-		request.Body = withMember(c.body, c.use.member, thing.ID)
+	if c.use.IsOn(c.operation) && c.why == nil {
+		request.Body = withMember(c.body, c.use.Member, thing.ID)
 	}
 	return encoded(c.operation, request)
 }
@@ -216,19 +216,19 @@ func (d *Draft) removals(c *single) (steps []scenario.Step) {
 	if len(c.shared) == 0 {
 		return nil
 	}
-	x := d.resourceOf(c.operation)
+	x := d.resources.Of(c.operation)
 	if x == nil && c.use != nil {
-		x = c.use.resource
+		x = c.use.Resource
 	}
 	if x == nil { // a batch creates several
-		x = first(d.resources, func(x *resource) bool { return !x.assigned })
+		x = d.resources.FirstChosen()
 	}
 	// What is below something else is below something new in each test.
-	if x == nil || x.assigned || x.parent != nil {
+	if x == nil || x.IsAssigned || x.Parent != nil {
 		return nil
 	}
 	for _, id := range c.shared {
-		steps = append(steps, d.Remove(x.thing(id))...)
+		steps = append(steps, d.Remove(x.Thing(id))...)
 	}
 	return steps
 }
@@ -257,7 +257,7 @@ func (c *single) isOfAccess() bool { return c.access.IsOfCredentials() }
 // identityFor is the identity of what a request is about: that of the test, or one that is drawn.
 func (p *Planner) identityFor(c *single) any {
 	if c.use != nil && c.id == nil {
-		return p.values.Identity(c.use.identity)
+		return p.values.Identity(c.use.Identity)
 	}
 	return c.id
 }

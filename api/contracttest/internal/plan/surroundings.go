@@ -48,14 +48,14 @@ func (s *surroundings) creations() (steps []scenario.Step) {
 	s.thing = &scenario.Thing{ID: s.id}
 	s.absent = s.single.absent
 	// So that there is something to stream.
-	if s.operation.Streams() && len(s.draft.resources) > 0 {
-		steps = append(steps, scenario.Step{Create: s.draft.resources[0].thing(nil)})
+	if s.operation.Streams() && len(s.draft.resources.All) > 0 {
+		steps = append(steps, scenario.Step{Create: s.draft.resources.All[0].Thing(nil)})
 	}
 	if s.use != nil {
-		s.thing = s.use.thing(s.id)
+		s.thing = s.use.Thing(s.id)
 		steps = append(steps, scenario.Step{
 			Create:   s.thing,
-			Optional: s.use.inferred,
+			Optional: s.use.IsInferred,
 		}, scenario.Step{Then: s.readBefore})
 	}
 	return steps
@@ -146,7 +146,7 @@ func (s *surroundings) reason() string {
 // the service knows.
 func (s *surroundings) mayBeRefused(status int) scenario.Untried {
 	isConflict := status == http.StatusConflict
-	isUnknown := !s.use.isOn(s.operation) && !s.draft.creates(s.operation)
+	isUnknown := !s.use.IsOn(s.operation) && !s.draft.resources.Creates(s.operation)
 	isRefused := status >= http.StatusBadRequest && status < http.StatusInternalServerError
 	isHidden := s.isOfName() && slices.Contains(hidings, status)
 	switch {
@@ -174,7 +174,7 @@ var hidings = []int{http.StatusForbidden, http.StatusConflict, http.StatusLocked
 // isOfName reports whether a test is about a valid name in the path that nothing has.
 func (s *surroundings) isOfName() bool {
 	isAbout := s.why == nil && s.operation.Parameter("path", s.about) != nil
-	return isAbout && !s.use.isNamedBy(s.operation, s.about)
+	return isAbout && !s.use.IsNamedBy(s.operation, s.about)
 }
 
 // mayBeMissing reports whether a service may have refused a request because of what it names.
@@ -211,8 +211,8 @@ func (s *surroundings) createdNothing() (steps []scenario.Step) {
 	}
 	value, _ := jsonvalue.Decode(s.body) // a malformed body names nothing
 	ids := s.draft.values.Identities(described, value)
-	for _, x := range s.draft.resources {
-		isFindable := x.uses[http.MethodGet] != nil && !x.assigned && x.parent == nil
+	for _, x := range s.draft.resources.All {
+		isFindable := x.Operations[http.MethodGet] != nil && !x.IsAssigned && x.Parent == nil
 		if !isFindable {
 			continue
 		}
@@ -225,18 +225,18 @@ func (s *surroundings) createdNothing() (steps []scenario.Step) {
 
 // doesNotExist looks whether what was refused was created under an identity. Where something is found, it looks again
 // after it has asked for what was never created: a service that finds everything shows nothing.
-func (d *Draft) doesNotExist(x *resource, id any) scenario.Step {
-	look := d.call(http.MethodGet, x.thing(id), nil, nil)
+func (d *Draft) doesNotExist(x *Resource, id any) scenario.Step {
+	look := d.call(http.MethodGet, x.Thing(id), nil, nil)
 	look.Then = func(found scenario.Interaction) []scenario.Step {
 		if found.Status >= http.StatusBadRequest {
 			return nil
 		}
 		findsAll := false
-		other := d.call(http.MethodGet, x.thing(d.values.Identity(x.identity)), nil, func(got scenario.Interaction) error {
+		other := d.call(http.MethodGet, x.Thing(d.values.Identity(x.Identity)), nil, func(got scenario.Interaction) error {
 			findsAll = got.Status < http.StatusBadRequest
 			return nil
 		})
-		return []scenario.Step{other, d.call(http.MethodGet, x.thing(id), nil, func(again scenario.Interaction) error {
+		return []scenario.Step{other, d.call(http.MethodGet, x.Thing(id), nil, func(again scenario.Interaction) error {
 			isAbsent := findsAll || again.Status >= http.StatusBadRequest
 			return scenario.Require(isAbsent, "the create was refused, but %v exists: %s", id, again.Body)
 		})}

@@ -81,8 +81,10 @@ func TestIfMatch(t *testing.T) {
 		must.NoError(t, err)
 		of := judge.New(read, nil, judge.Settings{})
 		settings := plan.Settings{
-			Scope:     func(scenario.Operation) string { return "" },
-			Resources: []scenario.Resource{{Create: "createPot", ID: "id", Read: "getPot", Replace: "putPot"}},
+			Scope: func(scenario.Operation) string { return "" },
+			Declared: plan.Declarations{
+				Resources: []scenario.Resource{{Create: "createPot", ID: "id", Read: "getPot", Replace: "putPot"}},
+			},
 		}
 		runner := &Runner{
 			Plan: plan.New(of, settings),

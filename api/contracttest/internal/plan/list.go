@@ -1,0 +1,79 @@
+package plan
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
+	"github.com/plantstore/plantstore/api/contracttest/internal/values"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// List is a list operation with what it lists.
+type List struct {
+	scenario.List
+	ReadBy     *document.Operation
+	Resource   *Resource
+	IsInferred bool
+}
+
+// Parameter returns a parameter of the query, or nil. Most lists lack most of those that are asked for.
+func (l *List) Parameter(name string) *openapi3.Parameter {
+	return l.ReadBy.Parameter("query", name)
+}
+
+// HasLink reports whether the list has pages that are connected by Link.
+func (l *List) HasLink() bool { return l.Limit != "" && l.ReadBy.Sends("Link") }
+
+// InOrder reports whether resources that a test creates follow each other in the list.
+func (l *List) InOrder() bool {
+	isByIdentity := l.After != "" && l.Next == ""
+	isChosen := !l.Resource.IsAssigned && l.Resource.Identity.Type.Is("integer")
+	if l.IsInferred {
+		return false
+	}
+	return isByIdentity && isChosen
+}
+
+// From begins a query before an identity, where the list can do that: where it is a number
+// that the test has chosen. All others may be anywhere in the list.
+func (l *List) From(id any) url.Values {
+	query := url.Values{}
+	if number, isNumber := id.(int64); isNumber && l.InOrder() {
+		query.Set(l.After, strconv.FormatInt(number-1, 10))
+	}
+	return query
+}
+
+// PageSize is a limit that the list allows, as near as can be.
+func (l *List) PageSize(want int) int {
+	parameter := l.Parameter(l.Limit)
+	if parameter == nil {
+		return want
+	}
+	low, high := values.Limits(schema.Of(parameter.Schema))
+	return int(min(max(low, int64(want)), high))
+}
+
+// LongestPage is the largest limit of a list, for walks that should need few requests.
+func (l *List) LongestPage() int { return l.PageSize(values.Most) }
+
+// partly are words about a list that need not have all that exists.
+var partly = regexp.MustCompile(`(?i)\bonly\b|published|active|public|visible|available|\bown(ed)?\b|your|current user|recent|latest|newest|search|matching|popular`)
+
+// IsPartial reports whether the document leaves open if the list has all resources. Such a list cannot be
+// accused of lacking something.
+func (l *List) IsPartial() bool {
+	pages := []string{l.Limit, l.After, l.Offset, l.Page}
+	selects := func(p *openapi3.Parameter) bool {
+		hasDefault := p.In == "query" && schema.Of(p.Schema).Default != nil
+		return hasDefault && !slices.Contains(pages, p.Name)
+	}
+	says := l.ReadBy.Spec.Summary + " " + l.ReadBy.Spec.Description
+	return partly.MatchString(says) || slices.ContainsFunc(l.ReadBy.Parameters, selects)
+}

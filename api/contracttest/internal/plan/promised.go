@@ -1,0 +1,73 @@
+package plan
+
+import (
+	"net/http"
+	"regexp"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+)
+
+// What a document says of a resource decides which tests it has. Of an inferred one it must say more: that it was
+// inferred is no promise.
+
+// HasETag reports whether the document promises an ETag for a read.
+func (x *Resource) HasETag() bool { return x.Operations[http.MethodGet].Sends("ETag") }
+
+// HasLocation reports whether the document promises that a create says where the resource is.
+func (x *Resource) HasLocation() bool {
+	isRead := x.Operations[http.MethodGet] != nil && x.Create.Method == http.MethodPost
+	return x.Create.Sends("Location") || isRead && x.Create.SendsLocation()
+}
+
+// AssignsIdentity reports whether the service gives what is created an identity.
+func (x *Resource) AssignsIdentity() bool { return x.IsAssigned && x.Create.Method == http.MethodPost }
+
+// neverAgain are words of a document that promises that no identity is assigned twice.
+var neverAgain = regexp.MustCompile(`(?i)never (assigned|used|given|issued) (twice|again)|not (be )?(reused|reassigned|recycled)|never (be )?(reused|reassigned|recycled)`)
+
+// AssignsOnce reports whether the document says that an identity is not assigned again after a deletion.
+func (x *Resource) AssignsOnce() bool {
+	says := x.Create.Spec.Summary + " " + x.Create.Spec.Description
+	if x.Identity != nil {
+		says += " " + x.Identity.Description
+	}
+	return x.IsAssigned && neverAgain.MatchString(says)
+}
+
+// RefusesConflicts reports whether a second create with an identity must fail.
+func (x *Resource) RefusesConflicts() bool {
+	isChosen := !x.IsAssigned && x.Create.Method == http.MethodPost
+	return isChosen && x.Create.Lists(http.StatusConflict)
+}
+
+// RefusesAbsent reports whether the document says that an operation refuses what does not exist. Of an
+// inferred resource it must list the status itself.
+func (x *Resource) RefusesAbsent(operation *document.Operation) bool {
+	for _, status := range []int{http.StatusNotFound, http.StatusGone} {
+		isSure := !x.IsInferred || operation.Lists(status)
+		if isSure && operation.Response(status) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// MayIgnoreAbsence reports whether an operation may succeed on what does not exist: deleting twice may
+// be fine, if the document does not say otherwise.
+func (x *Resource) MayIgnoreAbsence(operation *document.Operation) bool {
+	isCertain := operation.Method != http.MethodDelete && !x.IsInferred
+	if isCertain || operation.Lists(http.StatusNotFound) {
+		return false
+	}
+	return x.IsInferred || operation.Response(http.StatusNotFound) == nil
+}
+
+// FindingOnes are the operations on a thing that must find it, the one that deletes it last.
+func (x *Resource) FindingOnes() (all []*document.Operation) {
+	for _, method := range []string{http.MethodGet, http.MethodPatch, http.MethodDelete} {
+		if operation := x.Operations[method]; operation != nil && x.RefusesAbsent(operation) {
+			all = append(all, operation)
+		}
+	}
+	return all
+}
