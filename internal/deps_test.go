@@ -111,9 +111,13 @@ var mayImport = map[string][]string{
 		"api/contracttest/internal/schema", "api/contracttest/scenario",
 	},
 	"api/contracttest/internal/known": {"api/contracttest/internal/jsonvalue"},
+	"api/contracttest/internal/resources": {
+		"api/contracttest/internal/document", "api/contracttest/internal/jsonvalue", "api/contracttest/internal/schema",
+		"api/contracttest/internal/values", "api/contracttest/scenario",
+	},
 	"api/contracttest/internal/plan": {
 		"api/contracttest/internal/document", "api/contracttest/internal/jsonvalue", "api/contracttest/internal/judge", "api/contracttest/internal/known",
-		"api/contracttest/internal/schema", "api/contracttest/internal/values", "api/contracttest/scenario",
+		"api/contracttest/internal/resources", "api/contracttest/internal/schema", "api/contracttest/internal/values", "api/contracttest/scenario",
 	},
 	"api/contracttest/internal/run": {
 		"api/contracttest/internal/document", "api/contracttest/internal/judge", "api/contracttest/internal/plan",
@@ -121,7 +125,7 @@ var mayImport = map[string][]string{
 	},
 	"api/contracttest": {
 		"api/contracttest/internal/document", "api/contracttest/internal/judge", "api/contracttest/internal/plan",
-		"api/contracttest/internal/run", "api/contracttest/internal/values", "api/contracttest/report",
+		"api/contracttest/internal/resources", "api/contracttest/internal/run", "api/contracttest/internal/values", "api/contracttest/report",
 		"api/contracttest/scenario",
 	},
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
 	"github.com/plantstore/plantstore/api/contracttest/internal/plan"
+	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
 )
 
@@ -159,7 +160,7 @@ func (o Options) ofPlan(seed uint64, chosen choice) plan.Settings {
 		},
 		Exact: o.Undeclared == Exact,
 		Scope: scope,
-		Declared: plan.Declarations{
+		Declared: resources.Declarations{
 			Resources: o.Resources,
 			Lists:     o.Lists,
 			Infer:     o.Infer,

@@ -8,6 +8,7 @@ import (
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
@@ -50,7 +51,7 @@ func (s *successes) atOnce(calls []scenario.Call) (all scenario.Step) {
 
 // identitiesDiffer fails if creates at the same time give one identity twice. The first create, which is alone, also
 // makes what the others need.
-func (d *Draft) identitiesDiffer(x *Resource) []scenario.Step {
+func (d *Draft) identitiesDiffer(x *resources.Resource) []scenario.Step {
 	first := x.Thing(nil)
 	created := &successes{}
 	return []scenario.Step{{Create: first}, scenario.Later(func() []scenario.Step {
@@ -67,7 +68,7 @@ func (d *Draft) identitiesDiffer(x *Resource) []scenario.Step {
 }
 
 // differ returns an error if two creates have one identity.
-func differ(x *Resource, created []scenario.Interaction) error {
+func differ(x *resources.Resource, created []scenario.Interaction) error {
 	seen := map[string]bool{}
 	for _, got := range created {
 		id := fmt.Sprint(identityIn(x, x.Create, got))
@@ -80,7 +81,7 @@ func differ(x *Resource, created []scenario.Interaction) error {
 }
 
 // createsOne fails if creates at the same time with one identity succeed, although a second one must conflict.
-func (d *Draft) createsOne(x *Resource) []scenario.Step {
+func (d *Draft) createsOne(x *resources.Resource) []scenario.Step {
 	first := x.Thing(nil)
 	created := &successes{}
 	return []scenario.Step{{Create: first}, scenario.Later(func() []scenario.Step {
@@ -99,8 +100,8 @@ func (d *Draft) createsOne(x *Resource) []scenario.Step {
 
 // changesOnce fails if changes at the same time with one If-Match succeed: all but one are lost (RFC 9110, section
 // 13.1.1).
-func changesOnce(method string) func(d *Draft, x *Resource) []scenario.Step {
-	return func(d *Draft, x *Resource) []scenario.Step {
+func changesOnce(method string) func(d *Draft, x *resources.Resource) []scenario.Step {
+	return func(d *Draft, x *resources.Resource) []scenario.Step {
 		thing := x.Thing(nil)
 		before := &version{}
 		changed := &successes{}
@@ -153,8 +154,8 @@ func (d *Draft) changesOf(operation *document.Operation, thing *scenario.Thing, 
 }
 
 // takesIfMatch reports whether an operation of a resource takes If-Match, and reads have an ETag.
-func takesIfMatch(method string) func(x *Resource) bool {
-	return func(x *Resource) bool {
+func takesIfMatch(method string) func(x *resources.Resource) bool {
+	return func(x *resources.Resource) bool {
 		return x.HasETag() && x.Operations[method].Parameter("header", "If-Match") != nil
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
@@ -14,7 +15,7 @@ import (
 
 // notBelowAnother asks for a thing below another parent than its own: no operation may find it there, and no list may
 // have it.
-func (d *Draft) notBelowAnother(x *Resource) []scenario.Step {
+func (d *Draft) notBelowAnother(x *resources.Resource) []scenario.Step {
 	thing := x.Thing(nil)
 	other := x.Parent.Thing(nil)
 	steps := []scenario.Step{{Create: thing}, {Create: other}}
@@ -37,7 +38,7 @@ func (d *Draft) notBelowAnother(x *Resource) []scenario.Step {
 }
 
 // notListed reads the first page of a list below the parent of a thing, which must not have the thing.
-func (d *Draft) notListed(list *List, moved *scenario.Thing) scenario.Step {
+func (d *Draft) notListed(list *resources.List, moved *scenario.Thing) scenario.Step {
 	test := &listTest{
 		Draft:  d,
 		list:   list,
@@ -112,7 +113,7 @@ func (p *Planner) needsParentTests() (all []Test) {
 }
 
 // needsParent calls an operation on a thing, on one that was never created, and on the thing below another one.
-func (d *Draft) needsParent(x *Resource, operation *document.Operation) []scenario.Step {
+func (d *Draft) needsParent(x *resources.Resource, operation *document.Operation) []scenario.Step {
 	thing := x.Thing(nil)
 	accepted := d.plainCall(operation, thing, func(got scenario.Interaction) error {
 		if got.Status < http.StatusBadRequest {

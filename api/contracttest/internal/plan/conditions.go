@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
@@ -40,7 +41,7 @@ func conditionsOf(operation *document.Operation) (headers []string) {
 }
 
 // conditionTest is the test of what a conditional header of an operation does.
-func (p *Planner) conditionTest(x *Resource, operation *document.Operation, header string) Test {
+func (p *Planner) conditionTest(x *resources.Resource, operation *document.Operation, header string) Test {
 	name := effectPromise(operation, header)
 	return newTest(name, func() []scenario.Step {
 		c := condition{
@@ -78,7 +79,7 @@ func (d *Draft) version(thing *scenario.Thing, into *version) []scenario.Step {
 // more, another one, and *.
 type condition struct {
 	*Draft
-	resource  *Resource
+	resource  *resources.Resource
 	operation *document.Operation
 	header    string
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
@@ -18,7 +19,7 @@ import (
 var countPaths = []string{"/count", "/total"}
 
 // countsOf returns the tests of operations that count what a list has.
-func (p *Planner) countsOf(l *List) (all []listCase) {
+func (p *Planner) countsOf(l *resources.List) (all []listCase) {
 	for _, end := range countPaths {
 		operation := p.Document.At(http.MethodGet, document.Shape(l.ReadBy.Template)+end)
 		if operation == nil || !p.resources.Infers(operation) || p.resources.IsLeftOut(operation) {
@@ -76,7 +77,7 @@ func countIn(x scenario.Interaction) string {
 	}
 	var counts []any
 	for name, member := range jsonvalue.Object(value) {
-		isCount := strings.Contains(PlainName(name), "count") || strings.Contains(PlainName(name), "total")
+		isCount := strings.Contains(resources.PlainName(name), "count") || strings.Contains(resources.PlainName(name), "total")
 		if isCount && isIntegerValue(member) {
 			counts = append(counts, member)
 		}

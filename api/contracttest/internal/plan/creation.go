@@ -9,6 +9,7 @@ import (
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
@@ -16,7 +17,7 @@ import (
 
 // varied draws the body of a create, with the identity of a thing if the client chooses it. A create may have no
 // body, or one that is no object: then it is nil.
-func (d *Draft) varied(x *Resource, thing *scenario.Thing) map[string]any {
+func (d *Draft) varied(x *resources.Resource, thing *scenario.Thing) map[string]any {
 	described := x.Create.BodySchema()
 	if described == nil {
 		return nil
@@ -63,7 +64,7 @@ func (d *Draft) create(step scenario.Step) []scenario.Step {
 
 // noObject ends a test that would have to tell one thing from another by the members of a body. Of a resource that the
 // options declare, it is a failure: the declaration is wrong.
-func noObject(x *Resource) []scenario.Step {
+func noObject(x *resources.Resource) []scenario.Step {
 	if x.IsInferred {
 		return untried(scenario.Untried("the body of " + x.Create.ID + " is not an object"))
 	}
@@ -72,7 +73,7 @@ func noObject(x *Resource) []scenario.Step {
 
 // parentOf are steps that create what a thing is below, which all things of a test share: else a service that mixes up
 // those of one parent would pass.
-func (d *Draft) parentOf(x *Resource, thing *scenario.Thing) []scenario.Step {
+func (d *Draft) parentOf(x *resources.Resource, thing *scenario.Thing) []scenario.Step {
 	if parent := d.parents[x]; parent != nil {
 		thing.Parent = parent
 		return nil
@@ -84,7 +85,7 @@ func (d *Draft) parentOf(x *Resource, thing *scenario.Thing) []scenario.Step {
 }
 
 // above are steps that create what a thing is below, if it is below something.
-func (d *Draft) above(x *Resource, thing *scenario.Thing) []scenario.Step {
+func (d *Draft) above(x *resources.Resource, thing *scenario.Thing) []scenario.Step {
 	if x.Parent == nil {
 		return nil
 	}
@@ -93,7 +94,7 @@ func (d *Draft) above(x *Resource, thing *scenario.Thing) []scenario.Step {
 
 // withoutOptional is the body of a create without what is optional. The identity stays, also where it is
 // optional: the steps that follow use it.
-func (d *Draft) withoutOptional(x *Resource, body map[string]any) map[string]any {
+func (d *Draft) withoutOptional(x *resources.Resource, body map[string]any) map[string]any {
 	least := maps.Clone(body)
 	if described := x.Create.BodySchema(); described != nil {
 		required := d.values.Flatten(described).Required
@@ -105,7 +106,7 @@ func (d *Draft) withoutOptional(x *Resource, body map[string]any) map[string]any
 }
 
 // creation is the request that creates a thing. Of one that was inferred, failures are confirmed.
-func (d *Draft) creation(x *Resource, thing *scenario.Thing, body map[string]any) scenario.Step {
+func (d *Draft) creation(x *resources.Resource, thing *scenario.Thing, body map[string]any) scenario.Step {
 	step := scenario.Step{
 		Call: func() scenario.Call {
 			return scenario.Call{Operation: x.Create.ID, Of: x.Target(thing), Body: body}
@@ -131,7 +132,7 @@ func (d *Draft) creation(x *Resource, thing *scenario.Thing, body map[string]any
 }
 
 // creationOf is the call that creates a thing with values that vary.
-func (d *Draft) creationOf(x *Resource, thing *scenario.Thing) scenario.Call {
+func (d *Draft) creationOf(x *resources.Resource, thing *scenario.Thing) scenario.Call {
 	return scenario.Call{
 		Operation: x.Create.ID,
 		Of:        x.Target(thing),
@@ -141,7 +142,7 @@ func (d *Draft) creationOf(x *Resource, thing *scenario.Thing) scenario.Call {
 
 // identityOf remembers the identity that the service has assigned. Where it was inferred that the response has
 // it, Location may have it instead.
-func (d *Draft) identityOf(x *Resource, thing *scenario.Thing, got scenario.Interaction) error {
+func (d *Draft) identityOf(x *resources.Resource, thing *scenario.Thing, got scenario.Interaction) error {
 	if !x.IsAssigned {
 		return nil
 	}
@@ -157,7 +158,7 @@ func (d *Draft) identityOf(x *Resource, thing *scenario.Thing, got scenario.Inte
 }
 
 // locatedID remembers the identity in Location, which must lead to a path of the read.
-func locatedID(x *Resource, thing *scenario.Thing, got scenario.Interaction) error {
+func locatedID(x *resources.Resource, thing *scenario.Thing, got scenario.Interaction) error {
 	if location := got.Header.Get("Location"); location != "" {
 		path, _, err := leadsTo(got, location)
 		if err != nil {
@@ -173,7 +174,7 @@ func locatedID(x *Resource, thing *scenario.Thing, got scenario.Interaction) err
 
 // confirm are steps that find out whether the service responds alike to creates of different values: then
 // it does not store them, as a mock. To accuse a mock of forgetting would be true and useless.
-func (d *Draft) confirm(x *Resource) (steps []scenario.Step) {
+func (d *Draft) confirm(x *resources.Resource) (steps []scenario.Step) {
 	bodies := make([][]byte, 2)
 	for i := range bodies {
 		thing := x.Thing(d.values.Identity(x.Identity))
@@ -223,7 +224,7 @@ func (p *Planner) Created(got scenario.Interaction) (thing *scenario.Thing, path
 }
 
 // identityIn is the identity of what a response says was created, or nil.
-func identityIn(x *Resource, operation *document.Operation, got scenario.Interaction) any {
+func identityIn(x *resources.Resource, operation *document.Operation, got scenario.Interaction) any {
 	if got.Method == http.MethodPut {
 		return operation.LastPathValue(got.Path)
 	}

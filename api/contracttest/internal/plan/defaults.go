@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
@@ -14,7 +15,7 @@ import (
 // sends the value, so a service that takes another one goes unnoticed.
 
 // defaultsOf are the defaults of members that a create may leave out, by name.
-func (p *Planner) defaultsOf(x *Resource) map[string]any {
+func (p *Planner) defaultsOf(x *resources.Resource) map[string]any {
 	defaults := map[string]any{}
 	described := x.Create.BodySchema()
 	for _, name := range p.values.Names(described) {
@@ -42,7 +43,7 @@ func (p *Planner) defaultTests() (all []Test) {
 
 // takesDefaults creates something without the members that have defaults, and reads it. What a read does not have may
 // have any value.
-func (d *Draft) takesDefaults(x *Resource) []scenario.Step {
+func (d *Draft) takesDefaults(x *resources.Resource) []scenario.Step {
 	thing := x.Thing(nil)
 	defaults := d.defaultsOf(x)
 	thing.Sent = d.varied(x, thing)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
@@ -25,7 +26,7 @@ type Draft struct {
 	*Planner
 	values *values.Generator
 	// What the things of a resource are below.
-	parents map[*Resource]*scenario.Thing
+	parents map[*resources.Resource]*scenario.Thing
 }
 
 // Draft returns what makes the steps of one run of a test.
@@ -33,7 +34,7 @@ func (p *Planner) Draft(test string) *Draft {
 	return &Draft{
 		Planner: p,
 		values:  p.values.ForTest(numberOf(test)),
-		parents: map[*Resource]*scenario.Thing{},
+		parents: map[*resources.Resource]*scenario.Thing{},
 	}
 }
 

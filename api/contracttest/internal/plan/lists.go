@@ -11,6 +11,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
@@ -40,7 +41,7 @@ type listCase struct {
 }
 
 // casesOf are the promises of a list, those of its parameters first.
-func casesOf(l *List) (all []listCase) {
+func casesOf(l *resources.List) (all []listCase) {
 	for _, filter := range slices.Sorted(maps.Keys(l.Filters)) {
 		all = append(all, effectOf(l, filter, func(t *listTest) []scenario.Step { return t.filters(filter) })...)
 	}
@@ -58,7 +59,7 @@ func casesOf(l *List) (all []listCase) {
 }
 
 // effectOf is what a parameter does, if the document has it: the options may name one that it does not have.
-func effectOf(l *List, parameter string, steps func(*listTest) []scenario.Step) []listCase {
+func effectOf(l *resources.List, parameter string, steps func(*listTest) []scenario.Step) []listCase {
 	if l.Parameter(parameter) == nil {
 		return nil
 	}
@@ -66,7 +67,7 @@ func effectOf(l *List, parameter string, steps func(*listTest) []scenario.Step) 
 }
 
 // defaultCaseOf is what a list is without a parameter, if the document says which default it has.
-func defaultCaseOf(l *List, name string) []listCase {
+func defaultCaseOf(l *resources.List, name string) []listCase {
 	parameter := l.Parameter(name)
 	if parameter == nil || schema.Of(parameter.Schema).Default == nil {
 		return nil
@@ -78,7 +79,7 @@ func defaultCaseOf(l *List, name string) []listCase {
 // listTest is a test of a list in one run.
 type listTest struct {
 	*Draft
-	list   *List
+	list   *resources.List
 	things []*scenario.Thing // that it has created, one after the other
 }
 

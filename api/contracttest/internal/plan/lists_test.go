@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
@@ -32,7 +33,7 @@ func TestFilterVerdict(t *testing.T) {
 				want = c.inferred
 			}
 			tested := c.filter
-			tested.listTest = &listTest{Draft: p.Draft("a test"), list: &List{ReadBy: p.Document.Operation("listPots"), IsInferred: isInferred}}
+			tested.listTest = &listTest{Draft: p.Draft("a test"), list: &resources.List{ReadBy: p.Document.Operation("listPots"), IsInferred: isInferred}}
 			if got := checked(tested.verdict(), scenario.Interaction{}); !strings.HasPrefix(got, want) {
 				t.Errorf("%s, inferred %v: %s, want %s", name, isInferred, got, want)
 			}
@@ -60,7 +61,7 @@ func TestFilterLeaks(t *testing.T) {
 		{[]any{"c", "d"}, "b", false, false, true},
 		{nil, "b", false, true, false},
 	} {
-		tested := &filtered{filter: &filter{listTest: &listTest{list: &List{IsInferred: c.inferred}}, values: []any{c.want}}}
+		tested := &filtered{filter: &filter{listTest: &listTest{list: &resources.List{IsInferred: c.inferred}}, values: []any{c.want}}}
 		tested.note(c.have)
 		if lower, higher := tested.leaksLower != "", tested.leaksHigher != ""; lower != c.lower || higher != c.higher {
 			t.Errorf("%v for %v, inferred %v, leaks lower %v, higher %v", c.have, c.want, c.inferred, lower, higher)
@@ -78,7 +79,7 @@ func TestFilterPages(t *testing.T) {
 		}
 		return all
 	}
-	list := &List{ReadBy: planOf(t, Settings{}).Document.Operation("listPots")}
+	list := &resources.List{ReadBy: planOf(t, Settings{}).Document.Operation("listPots")}
 	tested := &filtered{
 		filter: &filter{listTest: &listTest{list: list}, member: "color", values: []any{"red"}},
 		limit:  values.Most, wanted: map[string]bool{"1": true, "2": true}, read: map[string]bool{},
@@ -123,7 +124,7 @@ func TestSearch(t *testing.T) {
 		"no way to the next": {[]page{pageOf(unknown, "1")}, "untried: the list has more items than a page"},
 	} {
 		p := planOf(t, Settings{})
-		list := &List{Resource: p.resources.CreatedBy("createPot"), List: scenario.List{Limit: "limit", After: "after"}}
+		list := &resources.List{Resource: p.resources.CreatedBy("createPot"), List: scenario.List{Limit: "limit", After: "after"}}
 		s := search{listTest: &listTest{list: list}, limit: 2, wanted: []string{"1", "2"}, seen: map[string]map[string]any{}}
 		var err error
 		for _, found := range c.pages {

@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
 // locationLeads creates a resource and goes where Location leads. A client that has sent a create knows nothing
 // else of where its resource is (RFC 9110, section 15.3.2).
-func (d *Draft) locationLeads(x *Resource) []scenario.Step {
+func (d *Draft) locationLeads(x *resources.Resource) []scenario.Step {
 	thing := x.Thing(d.values.Identity(x.Identity))
 	parents := d.above(x, thing)
 	location := location{draft: d, resource: x, body: d.varied(x, thing)}
@@ -31,7 +32,7 @@ func (d *Draft) locationLeads(x *Resource) []scenario.Step {
 // location is where the response to a create leads.
 type location struct {
 	draft    *Draft
-	resource *Resource
+	resource *resources.Resource
 	body     map[string]any
 
 	created scenario.Interaction

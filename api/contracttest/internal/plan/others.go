@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
@@ -11,7 +12,7 @@ import (
 
 // two creates two resources, which must have different identities, and reads the second one. With one
 // resource only, a service that stores one value for all of them would be right.
-func (d *Draft) two(x *Resource) (one, other *scenario.Thing, steps []scenario.Step) {
+func (d *Draft) two(x *resources.Resource) (one, other *scenario.Thing, steps []scenario.Step) {
 	one = x.Thing(nil)
 	other = x.Thing(nil)
 	steps = []scenario.Step{{Create: one}, {Create: other}, {Check: func(scenario.Interaction) error {
@@ -24,13 +25,13 @@ func (d *Draft) two(x *Resource) (one, other *scenario.Thing, steps []scenario.S
 }
 
 // oneIdentity says that two resources have the same identity, which fails tests of all kinds.
-func oneIdentity(x *Resource, id any) error {
+func oneIdentity(x *resources.Resource, id any) error {
 	return scenario.BrokenBy(x.Create.ID+": two resources have one identity", "two resources have the identity %v", id)
 }
 
 // deletesOne fails if another resource changes when one is deleted, or when one is created then:
 // services that count what they have give it an identity that is taken.
-func (d *Draft) deletesOne(x *Resource) []scenario.Step {
+func (d *Draft) deletesOne(x *resources.Resource) []scenario.Step {
 	one, other, steps := d.two(x)
 	next := x.Thing(nil)
 	return append(steps,
@@ -46,7 +47,7 @@ func (d *Draft) deletesOne(x *Resource) []scenario.Step {
 }
 
 // assignsAnother deletes a resource and creates another one, which must not have its identity again.
-func (d *Draft) assignsAnother(x *Resource) []scenario.Step {
+func (d *Draft) assignsAnother(x *resources.Resource) []scenario.Step {
 	again := x.Thing(nil)
 	newest := x.Thing(nil)
 	return []scenario.Step{
@@ -61,7 +62,7 @@ func (d *Draft) assignsAnother(x *Resource) []scenario.Step {
 }
 
 // replacesOne fails if another resource changes when one is replaced: an UPDATE without its WHERE does that.
-func (d *Draft) replacesOne(x *Resource) []scenario.Step {
+func (d *Draft) replacesOne(x *resources.Resource) []scenario.Step {
 	one, other, steps := d.two(x)
 	steps = append(steps, d.change(http.MethodPut, one)...)
 	return append(steps, scenario.Later(func() []scenario.Step {
@@ -71,7 +72,7 @@ func (d *Draft) replacesOne(x *Resource) []scenario.Step {
 
 // createsNew fails if a create that must conflict replaces what exists. That the second one is refused, a
 // test of the status shows; this one looks at what is left.
-func (d *Draft) createsNew(x *Resource) []scenario.Step {
+func (d *Draft) createsNew(x *resources.Resource) []scenario.Step {
 	thing := x.Thing(nil)
 	steps := append([]scenario.Step{{Create: thing}}, d.read(thing)...)
 	return append(steps, scenario.Later(func() []scenario.Step {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
@@ -39,7 +40,7 @@ const (
 )
 
 // pageOf reads the items of a page and their identities.
-func pageOf(l *List, x scenario.Interaction) (found page, err error) {
+func pageOf(l *resources.List, x scenario.Interaction) (found page, err error) {
 	value, _ := jsonvalue.Decode(x.Body) // what is no JSON is no list
 	if object := jsonvalue.Object(value); object != nil && l.Items != "" {
 		value = object[l.Items]
@@ -63,7 +64,7 @@ func pageOf(l *List, x scenario.Interaction) (found page, err error) {
 // set, after the last item, or by Offset or Page.
 type reader struct {
 	draft   *Draft
-	list    *List
+	list    *resources.List
 	query   url.Values
 	byAfter bool
 	visit   func(page) (enough bool, err error)
@@ -76,7 +77,7 @@ type reader struct {
 }
 
 // pages is a step that reads a list with a query until visit has seen enough, or there is no more.
-func (t *listTest) pages(l *List, query url.Values, byAfter bool, visit func(page) (enough bool, err error)) scenario.Step {
+func (t *listTest) pages(l *resources.List, query url.Values, byAfter bool, visit func(page) (enough bool, err error)) scenario.Step {
 	r := &reader{
 		draft:   t.Draft,
 		list:    l,
@@ -218,7 +219,7 @@ func (r *reader) seemsFull(size int) bool {
 
 // nextOf is the member of a response that leads to the next page, as text. It is empty on the last page, where
 // services leave it out, or have null.
-func nextOf(l *List, x scenario.Interaction) string {
+func nextOf(l *resources.List, x scenario.Interaction) string {
 	var value any = x.Object()
 	for name := range strings.SplitSeq(l.Next, "/") {
 		value = jsonvalue.Object(value)[name]

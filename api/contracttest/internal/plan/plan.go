@@ -81,6 +81,7 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
 	"github.com/plantstore/plantstore/api/contracttest/internal/known"
+	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
@@ -93,7 +94,7 @@ type Settings struct {
 	// That an operation needs, or nothing.
 	Scope func(scenario.Operation) string
 	// Of resources and lists.
-	Declared Declarations
+	Declared resources.Declarations
 	// Operations that are not tested, but sent where tests of others need them.
 	Unwanted  map[string]string
 	Sequences []scenario.Test // their names lack "sequence, "
@@ -136,7 +137,7 @@ type Planner struct {
 	Judge    *judge.Judge
 
 	values    *values.Generator
-	resources *Set
+	resources *resources.Set
 
 	pool *known.Pool
 
@@ -164,7 +165,7 @@ func New(judge *judge.Judge, settings Settings) *Planner {
 	return &Planner{
 		Settings: settings, Document: judge.Document, Judge: judge,
 		values:    generator,
-		resources: Find(judge.Document, generator, settings.Declared),
+		resources: resources.Find(judge.Document, generator, settings.Declared),
 		pool:      &known.Pool{},
 		lessons:   map[*document.Operation]*lesson{},
 		refused:   map[string]bool{},

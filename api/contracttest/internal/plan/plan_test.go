@@ -10,6 +10,7 @@ import (
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
+	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
@@ -196,7 +197,7 @@ func TestFamilies(t *testing.T) {
 		}
 		at = next
 	}
-	left := planOf(t, Settings{Declared: Declarations{LeaveOut: map[string]string{"createPot": "left out"}}})
+	left := planOf(t, Settings{Declared: resources.Declarations{LeaveOut: map[string]string{"createPot": "left out"}}})
 	for test := range left.Tests(t.Context()) {
 		if strings.Contains(test.Name, "createPot") {
 			t.Errorf("the operation is left out, but there is %s", test.Name)
@@ -247,13 +248,13 @@ func TestConfirm(t *testing.T) {
 func TestCreation(t *testing.T) {
 	t.Parallel()
 	declared := []scenario.Resource{{Create: "createPot", ID: "id", Read: "getPot"}}
-	for _, resources := range [][]scenario.Resource{nil, declared} {
-		p := planOf(t, Settings{Declared: Declarations{Resources: resources}})
+	for _, given := range [][]scenario.Resource{nil, declared} {
+		p := planOf(t, Settings{Declared: resources.Declarations{Resources: given}})
 		thing := &scenario.Thing{Creator: "createPot", ID: int64(7)}
 		steps := p.Draft("a test").create(scenario.Step{Create: thing})
 		created := steps[0]
-		if isDoubted := created.Doubt != nil; isDoubted != (resources == nil) {
-			t.Errorf("declared as %v, it is doubted: %v", resources, isDoubted)
+		if isDoubted := created.Doubt != nil; isDoubted != (given == nil) {
+			t.Errorf("declared as %v, it is doubted: %v", given, isDoubted)
 		}
 		if created.Instead == nil {
 			t.Fatal("it is not tried again")
@@ -263,7 +264,7 @@ func TestCreation(t *testing.T) {
 			t.Errorf("it is tried again with %v", again)
 		}
 		thing.Sent = map[string]any{"color": "red"}
-		if given := p.Draft("a test").create(scenario.Step{Create: thing})[0]; given.Instead != nil {
+		if chosen := p.Draft("a test").create(scenario.Step{Create: thing})[0]; chosen.Instead != nil {
 			t.Error("what a test has chosen is replaced")
 		}
 	}

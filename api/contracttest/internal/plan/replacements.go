@@ -8,6 +8,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
@@ -18,7 +19,7 @@ var merges = regexp.MustCompile(`(?i)partial|merg|omit|unchanged|absent|missing|
 // putRemoves fails if a member that a replacement does not have keeps the value that it had, for two
 // resources with different values: otherwise the value may be a default. It is the difference between PUT
 // and PATCH that is forgotten most often.
-func (d *Draft) putRemoves(x *Resource) []scenario.Step {
+func (d *Draft) putRemoves(x *resources.Resource) []scenario.Step {
 	put := x.Operations[http.MethodPut]
 	described := put.BodySchema()
 	if described == nil || merges.MatchString(put.Spec.Summary+put.Spec.Description) {

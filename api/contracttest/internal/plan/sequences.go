@@ -13,6 +13,7 @@ import (
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
@@ -26,8 +27,8 @@ import (
 type sequence struct {
 	name    string
 	methods []string // the resource must have operations with them
-	steps   func(d *Draft, x *Resource) []scenario.Step
-	of      func(x *Resource) bool // nil: of all
+	steps   func(d *Draft, x *resources.Resource) []scenario.Step
+	of      func(x *resources.Resource) bool // nil: of all
 }
 
 // sequences are the tests that any resource has, in the order in which they run.
@@ -38,22 +39,22 @@ var sequences = []sequence{
 	{"a deleted resource is gone", []string{http.MethodGet, http.MethodDelete}, (*Draft).deletedIsGone, nil},
 	{"a replacement changes no other resource", []string{http.MethodGet, http.MethodPut}, (*Draft).replacesOne, nil},
 	{"a deletion changes no other resource", []string{http.MethodGet, http.MethodDelete}, (*Draft).deletesOne, nil},
-	{"an identity is assigned once", []string{http.MethodDelete}, (*Draft).assignsAnother, (*Resource).AssignsOnce},
-	{"a replacement changes the ETag", []string{http.MethodGet, http.MethodPut}, changesETag(http.MethodPut), (*Resource).HasETag},
-	{"a change changes the ETag", []string{http.MethodGet, http.MethodPatch}, changesETag(http.MethodPatch), (*Resource).HasETag},
-	{"a create replaces nothing", []string{http.MethodGet}, (*Draft).createsNew, (*Resource).RefusesConflicts},
-	{"creates at the same time have identities of their own", nil, (*Draft).identitiesDiffer, (*Resource).AssignsIdentity},
-	{"of creates at the same time with one identity, one succeeds", nil, (*Draft).createsOne, (*Resource).RefusesConflicts},
+	{"an identity is assigned once", []string{http.MethodDelete}, (*Draft).assignsAnother, (*resources.Resource).AssignsOnce},
+	{"a replacement changes the ETag", []string{http.MethodGet, http.MethodPut}, changesETag(http.MethodPut), (*resources.Resource).HasETag},
+	{"a change changes the ETag", []string{http.MethodGet, http.MethodPatch}, changesETag(http.MethodPatch), (*resources.Resource).HasETag},
+	{"a create replaces nothing", []string{http.MethodGet}, (*Draft).createsNew, (*resources.Resource).RefusesConflicts},
+	{"creates at the same time have identities of their own", nil, (*Draft).identitiesDiffer, (*resources.Resource).AssignsIdentity},
+	{"of creates at the same time with one identity, one succeeds", nil, (*Draft).createsOne, (*resources.Resource).RefusesConflicts},
 	{"of replacements at the same time with one If-Match, one succeeds", []string{http.MethodGet, http.MethodPut}, changesOnce(http.MethodPut), takesIfMatch(http.MethodPut)},
 	{"of changes at the same time with one If-Match, one succeeds", []string{http.MethodGet, http.MethodPatch}, changesOnce(http.MethodPatch), takesIfMatch(http.MethodPatch)},
 	// Of others, a read sees it.
-	{"a replacement removes what it does not have", []string{http.MethodGet, http.MethodPut}, (*Draft).putRemoves, func(x *Resource) bool {
+	{"a replacement removes what it does not have", []string{http.MethodGet, http.MethodPut}, (*Draft).putRemoves, func(x *resources.Resource) bool {
 		return x.IsInferred
 	}},
 }
 
 // fits reports whether a sequence is one of a resource.
-func (s sequence) fits(x *Resource) bool {
+func (s sequence) fits(x *resources.Resource) bool {
 	lacks := func(method string) bool { return x.Operations[method] == nil }
 	if slices.ContainsFunc(s.methods, lacks) {
 		return false
@@ -65,7 +66,7 @@ func (s sequence) fits(x *Resource) bool {
 // the methods of HTTP promise. One that needs an operation that the document does not have is left out.
 func (p *Planner) resourceTests() (all []Test) {
 	for _, x := range p.resources.All {
-		add := func(what string, steps func(*Draft, *Resource) []scenario.Step, shows ...string) {
+		add := func(what string, steps func(*Draft, *resources.Resource) []scenario.Step, shows ...string) {
 			name := fmt.Sprintf("sequence, %s: %s", x.Create.ID, what)
 			test := newTest(name, func() []scenario.Step { return steps(p.Draft(name), x) })
 			test.Shows = append(shows, name)
@@ -77,7 +78,7 @@ func (p *Planner) resourceTests() (all []Test) {
 			if x.IsInferred {
 				to = "its identity leads to "
 			}
-			leads := func(d *Draft, x *Resource) []scenario.Step {
+			leads := func(d *Draft, x *resources.Resource) []scenario.Step {
 				return d.identityLeads(x, operation)
 			}
 			add(to+operation.ID, leads, effectPromise(operation, p.resources.UseOf(operation).Parameter))
@@ -110,7 +111,7 @@ func (p *Planner) declaredSequences() (all []Test) {
 }
 
 // identityLeads calls an operation on what was created.
-func (d *Draft) identityLeads(x *Resource, operation *document.Operation) []scenario.Step {
+func (d *Draft) identityLeads(x *resources.Resource, operation *document.Operation) []scenario.Step {
 	thing := x.Thing(nil)
 	return []scenario.Step{
 		{Create: thing},
@@ -122,7 +123,7 @@ func (d *Draft) identityLeads(x *Resource, operation *document.Operation) []scen
 // needsIdentity fails if an operation on one resource succeeds on one that was never created, as it does if
 // it does not look at its path. PUT may create it. Services that return any row for any id pass all tests
 // that read what they have just created.
-func (d *Draft) needsIdentity(x *Resource, operation *document.Operation, existing *scenario.Thing) []scenario.Step {
+func (d *Draft) needsIdentity(x *resources.Resource, operation *document.Operation, existing *scenario.Thing) []scenario.Step {
 	if operation.Method == http.MethodPut || !x.RefusesAbsent(operation) {
 		return nil
 	}
@@ -134,7 +135,7 @@ func (d *Draft) needsIdentity(x *Resource, operation *document.Operation, existi
 }
 
 // neverCreated is what a service has never created beside a thing that exists.
-func (d *Draft) neverCreated(x *Resource, existing *scenario.Thing) *scenario.Thing {
+func (d *Draft) neverCreated(x *resources.Resource, existing *scenario.Thing) *scenario.Thing {
 	other := x.Thing(d.values.Identity(x.Identity))
 	other.Parent = existing.Parent
 	if number, err := strconv.ParseInt(fmt.Sprint(existing.ID), 10, 64); err == nil && x.IsAssigned {
@@ -148,7 +149,7 @@ func (d *Draft) neverCreated(x *Resource, existing *scenario.Thing) *scenario.Th
 const createdBodies = 8
 
 // readSeesCreate creates resources with bodies that the schema allows, and reads each of them.
-func (d *Draft) readSeesCreate(x *Resource) (steps []scenario.Step) {
+func (d *Draft) readSeesCreate(x *resources.Resource) (steps []scenario.Step) {
 	for _, body := range append([]map[string]any{nil}, d.drawnBodies(x)...) {
 		thing := x.Thing(nil)
 		thing.Sent = body
@@ -161,7 +162,7 @@ func (d *Draft) readSeesCreate(x *Resource) (steps []scenario.Step) {
 
 // drawnBodies draws some of the bodies at the edges of the schema of a create. Not all are sent: their
 // constraints have tests of their own, and here it is what is stored that matters.
-func (d *Draft) drawnBodies(x *Resource) (bodies []map[string]any) {
+func (d *Draft) drawnBodies(x *resources.Resource) (bodies []map[string]any) {
 	described := x.Create.BodySchema()
 	if described == nil {
 		return nil
@@ -184,7 +185,7 @@ func (d *Draft) readShows(thing *scenario.Thing, known map[string]any) []scenari
 }
 
 // readSeesReplacement replaces a resource in every way that the schema allows, and reads it.
-func (d *Draft) readSeesReplacement(x *Resource) []scenario.Step {
+func (d *Draft) readSeesReplacement(x *resources.Resource) []scenario.Step {
 	thing := x.Thing(nil)
 	described := x.Operations[http.MethodPut].BodySchema()
 	if described == nil {
@@ -199,7 +200,7 @@ func (d *Draft) readSeesReplacement(x *Resource) []scenario.Step {
 }
 
 // readSeesChange changes a resource in every way that the schema allows, and reads it.
-func (d *Draft) readSeesChange(x *Resource) []scenario.Step {
+func (d *Draft) readSeesChange(x *resources.Resource) []scenario.Step {
 	thing := x.Thing(nil)
 	described := x.Operations[http.MethodPatch].BodySchema()
 	if described == nil {
@@ -246,7 +247,7 @@ func (d *Draft) write(method string, thing *scenario.Thing, body, known map[stri
 
 // replaced is what is known of a resource after a replacement, which removes what it does not have. A
 // member that the service sets itself, or that has a default, may have any value.
-func (d *Draft) replaced(x *Resource, body map[string]any) map[string]any {
+func (d *Draft) replaced(x *resources.Resource, body map[string]any) map[string]any {
 	known := map[string]any{}
 	for name, property := range d.values.Flatten(x.Operations[http.MethodPut].BodySchema()).Properties {
 		value, isSent := body[name]
@@ -259,13 +260,13 @@ func (d *Draft) replaced(x *Resource, body map[string]any) map[string]any {
 }
 
 // isOfService reports whether the service, or its document, decides what a member has.
-func (d *Draft) isOfService(x *Resource, name string, property *openapi3.Schema) bool {
+func (d *Draft) isOfService(x *resources.Resource, name string, property *openapi3.Schema) bool {
 	isNotSent := name == x.Member || d.values.IsAbsent(property)
 	return isNotSent || property.Default != nil
 }
 
 // deletedIsGone deletes a resource, which no operation then finds. It can be created again.
-func (d *Draft) deletedIsGone(x *Resource) []scenario.Step {
+func (d *Draft) deletedIsGone(x *resources.Resource) []scenario.Step {
 	thing := x.Thing(nil)
 	steps := []scenario.Step{{Create: thing}, d.accepted(http.MethodDelete, thing, nil)}
 	for _, method := range []string{http.MethodGet, http.MethodPatch, http.MethodDelete} {
@@ -299,8 +300,8 @@ func (d *Draft) change(method string, thing *scenario.Thing) []scenario.Step {
 }
 
 // changesETag fails if a change leaves a strong ETag as it was (RFC 9110, section 8.8.1).
-func changesETag(method string) func(d *Draft, x *Resource) []scenario.Step {
-	return func(d *Draft, x *Resource) []scenario.Step {
+func changesETag(method string) func(d *Draft, x *resources.Resource) []scenario.Step {
+	return func(d *Draft, x *resources.Resource) []scenario.Step {
 		thing := x.Thing(nil)
 		before := &version{}
 		after := &version{}
@@ -319,13 +320,13 @@ func changesETag(method string) func(d *Draft, x *Resource) []scenario.Step {
 }
 
 // leavesETag is the cause of failures of conditions, too: they need an ETag that has changed.
-func leavesETag(x *Resource, method string) string {
+func leavesETag(x *resources.Resource, method string) string {
 	return x.Operations[method].ID + " leaves the ETag as it was"
 }
 
 // headIsGet compares HEAD of a resource with GET. Headers that change with time or with the connection are
 // not compared.
-func (d *Draft) headIsGet(x *Resource) []scenario.Step {
+func (d *Draft) headIsGet(x *resources.Resource) []scenario.Step {
 	thing := x.Thing(nil)
 	steps := append([]scenario.Step{{Create: thing}}, d.read(thing)...)
 	return append(steps, scenario.Step{

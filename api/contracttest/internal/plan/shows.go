@@ -16,6 +16,7 @@ import (
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
@@ -54,7 +55,7 @@ func (p *Planner) shows(x scenario.Interaction, sent map[string]any, operation *
 
 // isManaged reports whether a service may set a member itself. Only where both have one schema: otherwise
 // the author would not have asked for the member.
-func (p *Planner) isManaged(x *Resource, operation *document.Operation, name string) bool {
+func (p *Planner) isManaged(x *resources.Resource, operation *document.Operation, name string) bool {
 	if x == nil || name == x.Member || !managed.MatchString(name) {
 		return false
 	}

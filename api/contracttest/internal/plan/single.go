@@ -11,6 +11,7 @@ import (
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
@@ -33,7 +34,7 @@ type single struct {
 	access     scenario.Access
 
 	// The resource that the path names, if a test can create it.
-	use    *Use
+	use    *resources.Use
 	id     any  // its identity; nil: a fresh one
 	absent bool // the path names something that does not exist
 	madeUp bool // a position in a list is not from a response

@@ -9,6 +9,7 @@ import (
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
+	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
@@ -225,7 +226,7 @@ func (s *surroundings) createdNothing() (steps []scenario.Step) {
 
 // doesNotExist looks whether what was refused was created under an identity. Where something is found, it looks again
 // after it has asked for what was never created: a service that finds everything shows nothing.
-func (d *Draft) doesNotExist(x *Resource, id any) scenario.Step {
+func (d *Draft) doesNotExist(x *resources.Resource, id any) scenario.Step {
 	look := d.call(http.MethodGet, x.Thing(id), nil, nil)
 	look.Then = func(found scenario.Interaction) []scenario.Step {
 		if found.Status >= http.StatusBadRequest {

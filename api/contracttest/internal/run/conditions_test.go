@@ -11,6 +11,7 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
 	"github.com/plantstore/plantstore/api/contracttest/internal/plan"
+	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
@@ -82,7 +83,7 @@ func TestIfMatch(t *testing.T) {
 		of := judge.New(read, nil, judge.Settings{})
 		settings := plan.Settings{
 			Scope: func(scenario.Operation) string { return "" },
-			Declared: plan.Declarations{
+			Declared: resources.Declarations{
 				Resources: []scenario.Resource{{Create: "createPot", ID: "id", Read: "getPot", Replace: "putPot"}},
 			},
 		}

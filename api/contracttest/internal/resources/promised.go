@@ -1,4 +1,4 @@
-package plan
+package resources
 
 import (
 	"net/http"
