@@ -18,10 +18,8 @@
 //     things in them, and counts.go compares a count with them.
 //   - random.go: bodies that are drawn.
 //
-// Most of them need to know which operations create, read, change, delete and list one thing: a
-// resource and its list (resources.go). Links and the options declare them, and the others are inferred
-// from the shape of the document (infer.go, inferlists.go). Where a right service may do otherwise than was
-// inferred, tests are untried and do not fail.
+// Most of them need to know which operations create, read, change, delete and list one thing: package resources
+// says that. Where it has only inferred it, and a right service may do otherwise, tests are untried and do not fail.
 //
 // The tests come in an order in which a run that ends early has seen something of everything: see
 // [Planner.Tests] and order. They are made while they run, and those of one request are kept as far as there is room.
@@ -37,14 +35,14 @@
 // shows that a PUT that is repeated changes nothing:
 //
 //	func (p *Planner) repeatTests() (all []Test) {
-//		for _, x := range p.resources.all {
-//			if x.uses[http.MethodPut] == nil || x.uses[http.MethodGet] == nil {
+//		for _, x := range p.resources.All {
+//			if x.Operations[http.MethodPut] == nil || x.Operations[http.MethodGet] == nil {
 //				continue
 //			}
-//			name := "sequence, " + x.create.ID + ": a repeated replacement changes nothing"
+//			name := "sequence, " + x.Create.ID + ": a repeated replacement changes nothing"
 //			all = append(all, newTest(name, func() []scenario.Step {
-//				d, thing := p.Draft(name), x.thing(nil)
-//				body := d.plainBody(x.uses[http.MethodPut])
+//				d, thing := p.Draft(name), x.Thing(nil)
+//				body := d.plainBody(x.Operations[http.MethodPut])
 //				steps := []scenario.Step{{Create: thing}, d.accepted(http.MethodPut, thing, body)}
 //				steps = append(steps, d.read(thing)...)
 //				steps = append(steps, d.accepted(http.MethodPut, thing, body))
@@ -59,7 +57,7 @@
 // Three rules keep a right service from being accused:
 //
 //   - What the document does not say is no promise. [document.Operation] answers what it says.
-//   - What was inferred ([resource], [listing]) may be otherwise. Where it is, the test ends with
+//   - What was inferred ([resources.Resource.IsInferred], [resources.List.IsInferred]) may be otherwise. Where it is, the test ends with
 //     [scenario.Untried].
 //   - A test needs nothing that another one has created, and uses identities that are drawn for it.
 //

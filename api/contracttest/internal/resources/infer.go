@@ -12,12 +12,8 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
-// Inferring is guessing, so it is told (Planner.Inferred), it can be corrected (options), and it is
-// confirmed before a failure counts (Draft.confirm). What is declared always has precedence.
-
-// What a document does not declare follows from its shape: POST /things makes what
-// GET /things/{id} reads. It becomes a Resource or a List as the options have them, so that the
-// same tests try both.
+// What a document does not declare follows from its shape: POST /things makes what GET /things/{id} reads. It becomes a
+// [scenario.Resource] or a [scenario.List], as the options have them, so that the same code adds both.
 
 // Infers reports whether the options let anything be inferred of an operation.
 func (s *Set) Infers(operation *document.Operation) bool {

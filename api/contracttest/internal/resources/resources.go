@@ -1,3 +1,33 @@
+// Package resources finds out which operations of a document create, read, change, delete and list one thing. It
+// makes no tests and sends nothing.
+//
+// A document says what each request looks like, and seldom which of them belong together. Tests of several requests
+// need just that: POST /tools creates what GET /tools/{toolId} reads, the member id of the response to the first goes
+// into the path of the second, and GET /tools lists it. A [Resource] (resource.go) is such a thing with the operations
+// on it, a [Use] says where the path of an operation names one, and a [List] (list.go) is an operation that lists it,
+// with what its parameters do.
+//
+// [Find] collects them from three sources, in this order, and the first one that says something is right:
+//
+//   - Links of the document. Its author says what leads where.
+//   - [Declarations] of the options.
+//   - The shape of paths and the names of members (infer.go, inferlists.go, names.go). That is guessing, so each guess
+//     is a sentence in [Set.Inferred], which the report shows, the options can correct it, and a failure that depends
+//     on one is confirmed before it counts.
+//
+// What was inferred has IsInferred. Such a thing promises less: where a right service may do otherwise than was guessed,
+// tests end untried, and do not fail. promised.go answers what the document itself says of a resource, for example
+// [Resource.RefusesAbsent], so that a test asks for a promise and not for the way in which it is written.
+//
+// A thing may be below another one: the Parent of a comment is a ticket, and a test of the comment creates both.
+//
+// Sets do not change after [Find]; any number of goroutines may read them.
+//
+// # To read more from a document
+//
+// What a test wants to know of a resource is a method of [Resource] in promised.go: it returns whether the document
+// says so, and is stricter where IsInferred. What a parameter of a list may do is a line in the table of List.meanings
+// with the names that such parameters have, in names.go.
 package resources
 
 import (
@@ -10,115 +40,9 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
-	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
-
-// A resource is what makes tests of several requests possible: which operation creates a thing, which one reads
-// it, and what in the response of the first goes into the path of the second. Links of the document say that
-// best. Few documents have links, so options can say it, too, and else it is inferred.
-
-// Resource is something that operations create and work on.
-type Resource struct {
-	Create *document.Operation
-	// Of the create's body, or of its response, that identifies it.
-	Member     string
-	IsAssigned bool
-	Identity   *openapi3.Schema // of the identity
-	// The operations on one resource, by method.
-	Operations map[string]*document.Operation
-	IsInferred bool
-	// That the path of the create names, or nil.
-	Parent *Resource
-}
-
-// Use says that a path parameter of an operation identifies a resource. The parameters before it identify what that is
-// below.
-type Use struct {
-	*Resource
-	Parameter string
-}
-
-// Thing is a resource that a test creates; an identity of nil is drawn, or assigned by the service.
-func (x *Resource) Thing(id any) *scenario.Thing {
-	return &scenario.Thing{Creator: x.Create.ID, ID: id}
-}
-
-// Target is what the path of a create names: what the new thing is below, or with PUT the thing itself.
-func (x *Resource) Target(thing *scenario.Thing) *scenario.Thing {
-	if x.Parent != nil && x.Create.Method == http.MethodPost {
-		return thing.Parent
-	}
-	return thing
-}
-
-// Identified gives the body of a create an identity, if the client chooses that.
-func (x *Resource) Identified(body map[string]any, thing *scenario.Thing) map[string]any {
-	isChosen := !x.IsAssigned && x.Create.Method == http.MethodPost
-	if body != nil && isChosen {
-		body[x.Member] = thing.ID
-	}
-	return body
-}
-
-// Methods are those of the operations on one resource, sorted.
-func (x *Resource) Methods() []string { return slices.Sorted(maps.Keys(x.Operations)) }
-
-// IsNamed reports whether a path parameter is the one that identifies the resource itself.
-func (u *Use) IsNamed(parameter string) bool { return u != nil && u.Parameter == parameter }
-
-// Fill writes the identity of a thing into a path, and those of what it is below. What is not a parameter of the path
-// is left as it is.
-func (u *Use) Fill(operation *document.Operation, path string, thing *scenario.Thing) string {
-	for i := slices.Index(operation.PathNames, u.Parameter); i >= 0 && thing != nil; i-- {
-		parameter := operation.Parameter("path", operation.PathNames[i])
-		if parameter == nil {
-			return path
-		}
-		// What cannot be written leaves the path empty, which is none.
-		text, _ := document.Written(parameter, thing.ID)
-		path = strings.Replace(path, "{"+parameter.Name+"}", text, 1)
-		thing = thing.Parent
-	}
-	return path
-}
-
-// IsOn reports whether an operation is on the thing that it names, and not on something below it.
-func (u *Use) IsOn(operation *document.Operation) bool {
-	return u != nil && u.Operations[operation.Method] == operation
-}
-
-// Above is the use of what the resource is below, or nil.
-func (u *Use) Above(operation *document.Operation) *Use {
-	i := slices.Index(operation.PathNames, u.Parameter)
-	if u.Parent == nil || i < 1 {
-		return nil
-	}
-	return &Use{u.Parent, operation.PathNames[i-1]}
-}
-
-// IsNamedBy reports whether a path parameter of an operation identifies the resource, or what that is below.
-func (u *Use) IsNamedBy(operation *document.Operation, parameter string) bool {
-	for ; u != nil; u = u.Above(operation) {
-		if u.Parameter == parameter {
-			return true
-		}
-	}
-	return false
-}
-
-// Named returns a body whose identity, if it has one, is that of the path: two that differ are a mistake that
-// only some services refuse.
-func (u *Use) Named(body, id any) any {
-	object := jsonvalue.Object(body)
-	if object[u.Member] == nil {
-		return body
-	}
-	same := maps.Clone(object)
-	same[u.Member] = id
-	return same
-}
 
 // Declarations are what the options say of resources and lists.
 type Declarations struct {
@@ -165,8 +89,7 @@ func (s *Set) IsLeftOut(operation *document.Operation) bool {
 // UseOf says which resource the path of an operation names, or is nil.
 func (s *Set) UseOf(operation *document.Operation) *Use { return s.uses[operation] }
 
-// findResources finds the resources that links and the options declare, and infers others. Links come
-// first: the author of the document has written them, and the options may add to them.
+// findResources finds the resources that links and the options declare, and infers others.
 func (s *Set) findResources() {
 	for _, operation := range s.document.Operations {
 		for _, response := range operation.Spec.Responses.Map() {

@@ -1,0 +1,119 @@
+package resources
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// Resource is something that operations create and work on.
+type Resource struct {
+	// Create is the operation that creates it, a POST or a PUT.
+	Create *document.Operation
+	// Operations are those on one such thing, by method: GET, PUT, PATCH and DELETE, as far as the document has them.
+	Operations map[string]*document.Operation
+	// Member is the member that identifies it: of the response to the create if the service assigns the identity, else
+	// of the body of the create. It is empty if only a path or Location has the identity.
+	Member     string
+	IsAssigned bool
+	// Identity is the schema of the identity.
+	Identity *openapi3.Schema
+	// IsInferred means that the document does not say all this.
+	IsInferred bool
+	// Parent is what it is below, which the path of the create names; or nil.
+	Parent *Resource
+}
+
+// Use says that a path parameter of an operation identifies a resource. The parameters before it identify what that is
+// below: in /tickets/{id}/comments/{comment}, {comment} a comment, and {id} its ticket.
+type Use struct {
+	*Resource
+	Parameter string
+}
+
+// Thing is a resource that a test creates; an identity of nil is drawn, or assigned by the service.
+func (x *Resource) Thing(id any) *scenario.Thing {
+	return &scenario.Thing{Creator: x.Create.ID, ID: id}
+}
+
+// Target is what the path of a create names: what the new thing is below, or with PUT the thing itself.
+func (x *Resource) Target(thing *scenario.Thing) *scenario.Thing {
+	if x.Parent != nil && x.Create.Method == http.MethodPost {
+		return thing.Parent
+	}
+	return thing
+}
+
+// Identified gives the body of a create an identity, if the client chooses that.
+func (x *Resource) Identified(body map[string]any, thing *scenario.Thing) map[string]any {
+	isChosen := !x.IsAssigned && x.Create.Method == http.MethodPost
+	if body != nil && isChosen {
+		body[x.Member] = thing.ID
+	}
+	return body
+}
+
+// Methods are those of the operations on one resource, sorted.
+func (x *Resource) Methods() []string { return slices.Sorted(maps.Keys(x.Operations)) }
+
+// IsNamed reports whether a path parameter is the one that identifies the resource itself.
+func (u *Use) IsNamed(parameter string) bool { return u != nil && u.Parameter == parameter }
+
+// Fill writes the identity of a thing into a path, and those of what it is below. What is not a parameter of the path
+// is left as it is.
+func (u *Use) Fill(operation *document.Operation, path string, thing *scenario.Thing) string {
+	for i := slices.Index(operation.PathNames, u.Parameter); i >= 0 && thing != nil; i-- {
+		parameter := operation.Parameter("path", operation.PathNames[i])
+		if parameter == nil {
+			return path
+		}
+		// What cannot be written leaves the path empty, which is none.
+		text, _ := document.Written(parameter, thing.ID)
+		path = strings.Replace(path, "{"+parameter.Name+"}", text, 1)
+		thing = thing.Parent
+	}
+	return path
+}
+
+// IsOn reports whether an operation is on the thing that it names, and not on something below it.
+func (u *Use) IsOn(operation *document.Operation) bool {
+	return u != nil && u.Operations[operation.Method] == operation
+}
+
+// Above is the use of what the resource is below, or nil.
+func (u *Use) Above(operation *document.Operation) *Use {
+	i := slices.Index(operation.PathNames, u.Parameter)
+	if u.Parent == nil || i < 1 {
+		return nil
+	}
+	return &Use{u.Parent, operation.PathNames[i-1]}
+}
+
+// IsNamedBy reports whether a path parameter of an operation identifies the resource, or what that is below.
+func (u *Use) IsNamedBy(operation *document.Operation, parameter string) bool {
+	for ; u != nil; u = u.Above(operation) {
+		if u.Parameter == parameter {
+			return true
+		}
+	}
+	return false
+}
+
+// Named returns a body whose identity, if it has one, is that of the path: two that differ are a mistake that
+// only some services refuse.
+func (u *Use) Named(body, id any) any {
+	object := jsonvalue.Object(body)
+	if object[u.Member] == nil {
+		return body
+	}
+	same := maps.Clone(object)
+	same[u.Member] = id
+	return same
+}
