@@ -75,6 +75,13 @@ func Normal(value any) any {
 	return decoded
 }
 
+// IsInteger reports whether a value is a whole number that fits into 64 bits.
+func IsInteger(value any) bool {
+	number, _ := value.(json.Number) // the empty one is none
+	_, err := number.Int64()
+	return err == nil
+}
+
 // Same reports whether two values are written alike.
 func Same(value, other any) bool {
 	return bytes.Equal(Encode(value), Encode(other))

@@ -8,7 +8,6 @@
 package known
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -110,11 +109,8 @@ func isIdentity(value any) bool {
 	switch value := value.(type) {
 	case string:
 		return value != "" && len(value) <= longest
-	case json.Number:
-		_, err := value.Int64()
-		return err == nil
 	}
-	return false
+	return jsonvalue.IsInteger(value)
 }
 
 // add keeps a value, which is the newest one from now on.

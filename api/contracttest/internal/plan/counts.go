@@ -72,13 +72,13 @@ func (t *listTest) countsAsListed(operation *document.Operation, parameter strin
 // countIn is the number in a response, or that of its only member with a name such as count; else nothing.
 func countIn(x scenario.Interaction) string {
 	value, _ := jsonvalue.Decode(x.Body) // what is no JSON has no number
-	if isIntegerValue(value) {
+	if jsonvalue.IsInteger(value) {
 		return fmt.Sprint(value)
 	}
 	var counts []any
 	for name, member := range jsonvalue.Object(value) {
 		isCount := strings.Contains(resources.PlainName(name), "count") || strings.Contains(resources.PlainName(name), "total")
-		if isCount && isIntegerValue(member) {
+		if isCount && jsonvalue.IsInteger(member) {
 			counts = append(counts, member)
 		}
 	}

@@ -22,7 +22,7 @@ func (d *Draft) varied(x *resources.Resource, thing *scenario.Thing) map[string]
 	if described == nil {
 		return nil
 	}
-	return x.Identified(d.adaptedObject(x.Create, jsonvalue.Object(d.values.Varied(described))), thing)
+	return x.Identified(jsonvalue.Object(d.Lessons.Value(x.Create, d.values.Varied(described))), thing)
 }
 
 // create creates a thing with values that vary. If an optional member makes it fail, that must not hide

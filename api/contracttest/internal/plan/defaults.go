@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -67,10 +66,4 @@ func (d *Draft) takesDefaults(x *resources.Resource) []scenario.Step {
 		}
 		return nil
 	})...)
-}
-
-// isIntegerValue reports whether a value is a whole number.
-func isIntegerValue(value any) bool {
-	number, isNumber := value.(json.Number)
-	return isNumber && isInteger(number)
 }

@@ -24,16 +24,20 @@ import (
 // Draft makes the steps of one run of a test. What it draws depends on the name of the test only.
 type Draft struct {
 	*Planner
-	values *values.Generator
+	// Those of the planner, with the generator of the test.
+	Lessons *Lessons
+	values  *values.Generator
 	// What the things of a resource are below.
 	parents map[*resources.Resource]*scenario.Thing
 }
 
 // Draft returns what makes the steps of one run of a test.
 func (p *Planner) Draft(test string) *Draft {
+	generator := p.values.ForTest(numberOf(test))
 	return &Draft{
 		Planner: p,
-		values:  p.values.ForTest(numberOf(test)),
+		Lessons: p.Lessons.For(generator),
+		values:  generator,
 		parents: map[*resources.Resource]*scenario.Thing{},
 	}
 }
@@ -138,7 +142,7 @@ func (d *Draft) filledPath(operation *document.Operation, path string) string {
 	if !strings.Contains(path, "{") {
 		return path
 	}
-	chosen := d.knownPath(operation, isLeft)
+	chosen := d.Lessons.Path(operation, isLeft)
 	for _, parameter := range operation.Parameters {
 		if parameter.In != "path" || !isLeft(parameter) {
 			continue
@@ -202,7 +206,7 @@ func (d *Draft) plainBody(operation *document.Operation) any {
 	if described == nil {
 		return nil
 	}
-	return d.filler(operation, d.lessonOf(operation)).fill(jsonvalue.Normal(d.values.Base(described)))
+	return d.Lessons.Value(operation, d.values.Base(described))
 }
 
 // read reads a thing, if there is an operation for it, and remembers what is seen.

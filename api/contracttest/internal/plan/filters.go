@@ -82,7 +82,7 @@ func (f *filter) create(i int) []scenario.Step {
 	f.values = append(f.values, value)
 	thing := f.list.Resource.Thing(nil)
 	create := f.list.Resource.Create
-	thing.Sent = f.adaptedObject(create, jsonvalue.Object(f.Draft.values.Varied(create.BodySchema())))
+	thing.Sent = jsonvalue.Object(f.Lessons.Value(create, f.Draft.values.Varied(create.BodySchema())))
 	thing.Sent[f.member] = f.sent(i, value)
 	f.things = append(f.things, thing)
 	steps := []scenario.Step{{Create: thing}}

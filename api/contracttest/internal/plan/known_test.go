@@ -45,7 +45,7 @@ func TestKnownPath(t *testing.T) {
 	must.NoError(t, err)
 	p := New(judge.New(read, nil, judge.Settings{}), Settings{})
 	learn := func(method, path string, status int, body string) {
-		p.Learn(scenario.Interaction{Method: method, Path: path, Status: status, Body: []byte(body)})
+		p.Lessons.Learn(scenario.Interaction{Method: method, Path: path, Status: status, Body: []byte(body)})
 	}
 	pathOf := func(id string) string {
 		operation := read.Operation(id)

@@ -5,74 +5,110 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"sync"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/known"
+	"github.com/plantstore/plantstore/api/contracttest/internal/values"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
-// A document says what a request looks like, and seldom what it needs: the flow that a deployment is of must exist, a
-// name must not be taken, and a text must be a time zone. Responses teach that. What they teach only changes what a
-// test is not about, so that one obstacle does not hide all the rest of an operation.
+// Lessons are what responses of a service have taught. Several goroutines may use them; [Lessons.For] is of one test.
+type Lessons struct {
+	*learned
+	values *values.Generator
+}
 
-// lesson is what responses have taught of an operation.
-type lesson struct {
-	// A request of it was accepted.
-	isAccepted bool
-	// Its texts must be new ones in each request, or of small letters.
-	needsFresh bool
-	// Places of optional members of the body that the service refuses, whatever the document says.
-	leftOut map[string]bool
+// learned is what all tests share.
+type learned struct {
+	document *document.Document
+	pool     known.Pool
+
+	mu      sync.Mutex
+	lessons map[*document.Operation]*Lesson
+	refused map[string]bool // see hasRefused
+}
+
+// Lesson is what responses have taught of an operation.
+type Lesson struct {
+	// IsAccepted means that a request of it was accepted.
+	IsAccepted bool
+	// IsPlainAccepted means that the plainest request of it was.
+	IsPlainAccepted bool
+	// NeedsFresh means that its texts must be new ones in each request, or of small letters.
+	NeedsFresh bool
+	// LeftOut are the places of optional members of the body that the service refuses, whatever the document says.
+	LeftOut map[string]bool
 	// Members of the body may name something else.
 	hasReferences bool
 }
 
-// lessonOf returns a copy of what is known of an operation.
-func (p *Planner) lessonOf(operation *document.Operation) lesson {
-	p.lessonMu.Lock()
-	defer p.lessonMu.Unlock()
-	return *p.lesson(operation)
-}
-
-// teach changes what is known of an operation.
-func (p *Planner) teach(operation *document.Operation, change func(*lesson)) {
-	p.lessonMu.Lock()
-	defer p.lessonMu.Unlock()
-	changed := *p.lesson(operation)
-	change(&changed)
-	p.lessons[operation] = &changed
-}
-
-// lesson is what is known of an operation. The lock is held.
-func (p *Planner) lesson(operation *document.Operation) *lesson {
-	if p.lessons[operation] == nil {
-		p.lessons[operation] = &lesson{hasReferences: p.refers(operation.BodySchema(), deepestReference)}
+// NewLessons returns lessons of a document, of which nothing is known yet.
+func NewLessons(of *document.Document, generator *values.Generator) *Lessons {
+	return &Lessons{
+		learned: &learned{
+			document: of,
+			lessons:  map[*document.Operation]*Lesson{},
+			refused:  map[string]bool{},
+		},
+		values: generator,
 	}
-	return p.lessons[operation]
 }
 
-// deepestReference is how many objects deep a body is looked through for what names something else.
-const deepestReference = 3
+// For returns the same lessons for a test, which draws with its own generator.
+func (l *Lessons) For(generator *values.Generator) *Lessons {
+	return &Lessons{learned: l.learned, values: generator}
+}
+
+// Added is how many values of responses were found so far that were not known before.
+func (l *Lessons) Added() int { return l.pool.Added() }
+
+// Of returns a copy of what is known of an operation.
+func (l *Lessons) Of(operation *document.Operation) Lesson {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return *l.of(operation)
+}
+
+// Teach changes what is known of an operation.
+func (l *Lessons) Teach(operation *document.Operation, change func(*Lesson)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	changed := *l.of(operation)
+	change(&changed)
+	l.lessons[operation] = &changed
+}
+
+// of is what is known of an operation. The lock is held.
+func (l *Lessons) of(operation *document.Operation) *Lesson {
+	if l.lessons[operation] == nil {
+		l.lessons[operation] = &Lesson{hasReferences: l.refers(operation.BodySchema(), deepest)}
+	}
+	return l.lessons[operation]
+}
+
+// deepest is how many objects deep a body is looked through for what names something else.
+const deepest = 3
 
 // refers reports whether a body of a schema may name something else.
-func (p *Planner) refers(of *openapi3.Schema, levels int) bool {
+func (l *Lessons) refers(of *openapi3.Schema, levels int) bool {
 	if of == nil || levels == 0 {
 		return false
 	}
-	flat := p.values.Flatten(of)
-	for _, branch := range append(p.values.Branches(flat), flat) {
+	flat := l.values.Flatten(of)
+	for _, branch := range append(l.values.Branches(flat), flat) {
 		for name := range branch.Properties {
-			property := p.values.Property(branch, name)
+			property := l.values.Property(branch, name)
 			isReference := len(known.Elsewhere(name)) > 0 || isIdentityFormat(property)
-			if isReference || p.refers(property, levels-1) {
+			if isReference || l.refers(property, levels-1) {
 				return true
 			}
 		}
 	}
-	return flat.Items != nil && p.refers(flat.Items.Value, levels)
+	return flat.Items != nil && l.refers(flat.Items.Value, levels)
 }
 
 // isIdentityFormat reports whether a value names something, whatever its own name is.
@@ -80,47 +116,54 @@ func isIdentityFormat(of *openapi3.Schema) bool {
 	return of.Format == "uuid" || of.Type.Is("integer")
 }
 
+// Learn takes from a response what later requests may need.
+func (l *Lessons) Learn(x scenario.Interaction) {
+	operation := l.document.Find(x.Method, x.Path)
+	isUnknown := slices.Contains([]int{http.StatusNotFound, http.StatusGone}, x.Status)
+	isSuccess := x.Status >= http.StatusOK && x.Status < http.StatusMultipleChoices
+	switch {
+	case operation == nil: // outside the document
+	case isUnknown:
+		l.learnRefusal(operation, x.Path)
+	case isSuccess:
+		l.learnSuccess(operation, x)
+	}
+}
+
 // mostLearned is the longest response that is looked at for values.
 const mostLearned = 1 << 20
 
-// Learn takes from a response what later requests may need.
-func (p *Planner) Learn(x scenario.Interaction) {
-	operation := p.Document.Find(x.Method, x.Path)
-	if operation == nil {
-		return
+// learnSuccess learns that an operation accepts requests, and which values exist.
+func (l *Lessons) learnSuccess(operation *document.Operation, x scenario.Interaction) {
+	if x.Method == http.MethodDelete {
+		l.forget(operation, x.Path)
 	}
-	isSuccess := x.Status >= http.StatusOK && x.Status < http.StatusMultipleChoices
-	isUnknown := slices.Contains([]int{http.StatusNotFound, http.StatusGone}, x.Status)
-	switch {
-	case isUnknown:
-		p.refuses(operation, x.Path)
-	case isSuccess && x.Method == http.MethodDelete:
-		p.forget(operation, x.Path)
-	}
-	if !isSuccess {
-		return
-	}
-	if !p.lessonOf(operation).isAccepted {
-		p.teach(operation, func(l *lesson) { l.isAccepted = true })
+	if !l.Of(operation).IsAccepted {
+		l.Teach(operation, func(lesson *Lesson) { lesson.IsAccepted = true })
 	}
 	if len(x.Body) > mostLearned {
 		return
 	}
-	at := p.learnPath(operation, x.Path)
+	at := l.learnPath(operation, x.Path)
 	nouns := known.NounsOf(operation.Template, operation.ResultName(x.Status))
-	isPost := x.Method == http.MethodPost && (x.Status == http.StatusCreated || len(x.Body) == 0)
-	if isPost || x.Method == http.MethodPut {
+	if creates(x) {
 		// Where the response has less, what was sent says what exists now.
 		sent, _ := jsonvalue.DecodeLoosely(x.RequestBody)
-		p.pool.Learn(nouns, sent, at)
+		l.pool.Learn(nouns, sent, at)
 	}
 	received, _ := jsonvalue.DecodeLoosely(x.Body) // what is no JSON has no values
-	p.pool.Learn(nouns, received, at)
+	l.pool.Learn(nouns, received, at)
+}
+
+// creates reports whether a request that was accepted seems to have created what its body says.
+func creates(x scenario.Interaction) bool {
+	isPost := x.Method == http.MethodPost && (x.Status == http.StatusCreated || len(x.Body) == 0)
+	return isPost || x.Method == http.MethodPut
 }
 
 // learnPath is the place of a path that a service has accepted. What is read there exists, so it is kept: of other
 // requests some are accepted for what does not exist.
-func (p *Planner) learnPath(operation *document.Operation, path string) known.Place {
+func (l *Lessons) learnPath(operation *document.Operation, path string) known.Place {
 	trail := operation.PathValues(path)
 	last := len(trail) - 1
 	if !operation.EndsWithParameter() {
@@ -128,7 +171,7 @@ func (p *Planner) learnPath(operation *document.Operation, path string) known.Pl
 	}
 	above := known.Place{Shape: operation.Prefix(last - 1), Trail: trail[:last]}
 	if text, err := url.PathUnescape(trail[last]); err == nil && operation.Method == http.MethodGet {
-		p.pool.Add(operation.Prefix(last), known.Entry{Value: text, Place: above})
+		l.pool.Add(operation.Prefix(last), known.Entry{Value: text, Place: above})
 	}
 	return above
 }
@@ -136,29 +179,29 @@ func (p *Planner) learnPath(operation *document.Operation, path string) known.Pl
 // mostRefused is how many values are remembered that an operation did not find.
 const mostRefused = 10_000
 
-// refuses remembers that an operation has not found what its path names. Another one may: some read by the name what
-// others change by the id.
-func (p *Planner) refuses(operation *document.Operation, path string) {
+// learnRefusal remembers that an operation has not found what its path names. Another one may: some read by the name
+// what others change by the id.
+func (l *Lessons) learnRefusal(operation *document.Operation, path string) {
 	id := operation.LastPathValue(path)
-	p.lessonMu.Lock()
-	defer p.lessonMu.Unlock()
-	isOfBody := p.lesson(operation).hasReferences
-	if id != nil && !isOfBody && len(p.refused) < mostRefused {
-		p.refused[operation.ID+" "+fmt.Sprint(id)] = true
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	isOfBody := l.of(operation).hasReferences
+	if id != nil && !isOfBody && len(l.refused) < mostRefused {
+		l.refused[operation.ID+" "+fmt.Sprint(id)] = true
 	}
 }
 
 // hasRefused reports whether an operation has not found a value at the end of its path.
-func (p *Planner) hasRefused(operation *document.Operation, value any) bool {
-	p.lessonMu.Lock()
-	defer p.lessonMu.Unlock()
-	return p.refused[operation.ID+" "+fmt.Sprint(value)]
+func (l *Lessons) hasRefused(operation *document.Operation, value any) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.refused[operation.ID+" "+fmt.Sprint(value)]
 }
 
 // forget drops the value at the end of a path, which names nothing any more.
-func (p *Planner) forget(operation *document.Operation, path string) {
+func (l *Lessons) forget(operation *document.Operation, path string) {
 	id := operation.LastPathValue(path)
 	if id != nil && operation.EndsWithParameter() {
-		p.pool.Drop(namesInPath(operation, len(operation.PathNames)-1), id)
+		l.pool.Drop(namesInPath(operation, len(operation.PathNames)-1), id)
 	}
 }

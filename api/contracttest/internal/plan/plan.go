@@ -78,7 +78,6 @@ import (
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
-	"github.com/plantstore/plantstore/api/contracttest/internal/known"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
@@ -137,13 +136,8 @@ type Planner struct {
 	values    *values.Generator
 	resources *resources.Set
 
-	pool *known.Pool
-
-	lessonMu sync.Mutex
-	lessons  map[*document.Operation]*lesson
-	refused  map[string]bool // see hasRefused
-
-	twins sync.Map // operations whose plainest request was accepted
+	// Lessons are what responses have taught.
+	Lessons *Lessons
 
 	mu   sync.Mutex
 	made map[*document.Operation]*operationTests
@@ -164,9 +158,7 @@ func New(judge *judge.Judge, settings Settings) *Planner {
 		Settings: settings, Document: judge.Document, Judge: judge,
 		values:    generator,
 		resources: resources.Find(judge.Document, generator, settings.Declared),
-		pool:      &known.Pool{},
-		lessons:   map[*document.Operation]*lesson{},
-		refused:   map[string]bool{},
+		Lessons:   NewLessons(judge.Document, generator),
 		made:      map[*document.Operation]*operationTests{},
 	}
 }

@@ -7,11 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
-	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
@@ -38,8 +35,8 @@ func (p *Planner) rehearsals() iter.Seq[Test] {
 			deletes = len(operations)
 		}
 		added := -1
-		for round := 0; round < mostRounds && added < p.pool.Added(); round++ {
-			added = p.pool.Added()
+		for round := 0; round < mostRounds && added < p.Lessons.Added(); round++ {
+			added = p.Lessons.Added()
 			if !p.rehearse(operations[:deletes], yield) {
 				return
 			}
@@ -51,7 +48,7 @@ func (p *Planner) rehearsals() iter.Seq[Test] {
 // rehearse yields the first requests of those of some operations that have accepted none, until yield has enough.
 func (p *Planner) rehearse(operations []*document.Operation, yield func(Test) bool) bool {
 	for _, operation := range operations {
-		isDone := p.lessonOf(operation).isAccepted
+		isDone := p.Lessons.Of(operation).IsAccepted
 		if !isDone && !yield(p.rehearsal(operation)) {
 			return false
 		}
@@ -173,15 +170,15 @@ func (r *rehearsal) body(way attempt, more string) []byte {
 	if body == nil {
 		body = r.plain()
 	}
-	lesson := r.draft.lessonOf(r.operation)
-	lesson.needsFresh = lesson.needsFresh || way.isFresh
+	lesson := r.draft.Lessons.Of(r.operation)
+	lesson.NeedsFresh = lesson.NeedsFresh || way.isFresh
 	if way.isLeast {
-		lesson.leftOut = map[string]bool{}
+		lesson.LeftOut = map[string]bool{}
 		for _, place := range r.optionalPlaces() {
-			lesson.leftOut[place] = place != more && place != way.with
+			lesson.LeftOut[place] = place != more && place != way.with
 		}
 	}
-	return jsonvalue.Encode(r.draft.filler(r.operation, lesson).fill(jsonvalue.Normal(body)))
+	return jsonvalue.Encode(r.draft.Lessons.ValueBy(r.operation, lesson, body))
 }
 
 // plain is the plainest body.
@@ -189,37 +186,13 @@ func (r *rehearsal) plain() any { return r.draft.values.Base(r.operation.BodySch
 
 // optionalPlaces are the places of what a body may leave out.
 func (r *rehearsal) optionalPlaces() []string {
-	return r.optionalWithin(r.operation.BodySchema(), r.plain(), "", deepestReference)
-}
-
-// optionalWithin are the places in a value of what may be left out. What is in such a place is left out with it.
-func (r *rehearsal) optionalWithin(of *openapi3.Schema, value any, at string, levels int) (places []string) {
-	if levels == 0 {
-		return nil
-	}
-	if items := jsonvalue.List(value); len(items) > 0 {
-		item := schema.Of(r.draft.values.Flatten(of).Items)
-		return r.optionalWithin(item, items[0], at+"/*", levels)
-	}
-	object := jsonvalue.Object(value)
-	shape := r.draft.values.ShapeOf(of, value)
-	for _, name := range slices.Sorted(maps.Keys(object)) {
-		place := at + "/" + jsonvalue.Escape(name)
-		property := r.draft.values.Property(shape, name)
-		switch {
-		case !slices.Contains(shape.Required, name):
-			places = append(places, place)
-		case property != nil:
-			places = append(places, r.optionalWithin(property, object[name], place, levels-1)...)
-		}
-	}
-	return places
+	return r.draft.Lessons.OptionalPlaces(r.operation, r.plain())
 }
 
 // accepted learns from a way that was accepted: whether texts must be new each time, and which optional members the
 // service refuses.
 func (r *rehearsal) accepted(way attempt) (steps []scenario.Step) {
-	r.draft.teach(r.operation, func(l *lesson) { l.needsFresh = way.isFresh })
+	r.draft.Lessons.Teach(r.operation, func(l *Lesson) { l.NeedsFresh = way.isFresh })
 	isCreate := r.operation.Method == http.MethodPost && !strings.HasSuffix(r.operation.Template, "}")
 	if isCreate && !way.isFresh && r.operation.BodySchema() != nil {
 		steps = append(steps, r.again(way)...)
@@ -238,7 +211,7 @@ func (r *rehearsal) again(way attempt) []scenario.Step {
 		}
 		way.isFresh = true
 		return r.send(way, "", func(x scenario.Interaction) []scenario.Step {
-			r.draft.teach(r.operation, func(l *lesson) { l.needsFresh = x.Status < http.StatusBadRequest })
+			r.draft.Lessons.Teach(r.operation, func(l *Lesson) { l.NeedsFresh = x.Status < http.StatusBadRequest })
 			return nil
 		})
 	})
@@ -274,10 +247,10 @@ func (r *rehearsal) optionalOnes(way attempt) (steps []scenario.Step) {
 
 // leaveOut remembers places of what the service refuses.
 func (r *rehearsal) leaveOut(places ...string) {
-	r.draft.teach(r.operation, func(l *lesson) {
-		l.leftOut = maps.Collect(maps.All(l.leftOut))
+	r.draft.Lessons.Teach(r.operation, func(l *Lesson) {
+		l.LeftOut = maps.Collect(maps.All(l.LeftOut))
 		for _, place := range places {
-			l.leftOut[place] = true
+			l.LeftOut[place] = true
 		}
 	})
 }

@@ -129,7 +129,7 @@ func (s *surroundings) checkValid(x scenario.Interaction) error {
 		return nil
 	}
 	if x.Status < http.StatusBadRequest && s.order == plain {
-		s.draft.twins.Store(s.operation, true)
+		s.draft.Lessons.Teach(s.operation, func(l *Lesson) { l.IsPlainAccepted = true })
 	}
 	return s.draft.Accepted(x, s.reason())
 }
@@ -137,7 +137,7 @@ func (s *surroundings) checkValid(x scenario.Interaction) error {
 // reason is what a request was made for, if that may be why it is refused: the plainest one, which is like it but for
 // that, was accepted.
 func (s *surroundings) reason() string {
-	if _, isAccepted := s.draft.twins.Load(s.operation); isAccepted {
+	if s.draft.Lessons.Of(s.operation).IsPlainAccepted {
 		return s.promise
 	}
 	return ""

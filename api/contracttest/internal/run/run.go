@@ -113,7 +113,7 @@ func (s *session) run() scenario.Outcome {
 
 // remember notes what a response says was created, or deleted.
 func (r *Runner) remember(x scenario.Interaction) {
-	r.Plan.Learn(x)
+	r.Plan.Lessons.Learn(x)
 	thing, path := r.Plan.Created(x)
 	isGone := x.Method == http.MethodDelete && x.Status < http.StatusMultipleChoices
 	r.mu.Lock()

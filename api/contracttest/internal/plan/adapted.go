@@ -1,0 +1,85 @@
+package plan
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/known"
+)
+
+// A request is adapted when it is sent, not when its test is made: what is known of the service grows meanwhile. Only
+// values that the engine has made up are replaced. A value that a test is about is another one than the plainest, so
+// it stays.
+
+// adapted is a test of one request with what the service is known to need, and the names of what it needs.
+func (d *Draft) adapted(c *single) (filled *single, needs []string) {
+	filled = new(*c)
+	filled.parameters = maps.Clone(c.parameters)
+	filled.header = c.header.Clone()
+	for _, parameter := range c.operation.Parameters {
+		names := d.namesOf(c, parameter)
+		if len(names) == 0 {
+			continue
+		}
+		needs = append(needs, parameter.Name)
+		isOpen := parameter.In != "path" && c.isMadeUp(d, parameter)
+		if text, ok := d.Lessons.Text(parameter, names); ok && isOpen {
+			filled.set(parameter, text)
+		}
+	}
+	filled.fillPath(d, c)
+	adapted, ofBody := d.Lessons.Body(c.operation, c.body, c.keeps)
+	filled.body = adapted
+	return filled, append(needs, ofBody...)
+}
+
+// fillPath fills what of a path is made up. Where something below the resource of a test is known, but nothing creates
+// it, the whole path is of what is known.
+func (c *single) fillPath(d *Draft, made *single) {
+	names := c.operation.PathNames
+	isPart := c.use != nil && !c.use.IsNamedBy(c.operation, names[len(names)-1])
+	isOpen := func(parameter *openapi3.Parameter) bool {
+		isOfUse := c.use.IsNamedBy(c.operation, parameter.Name)
+		return c.about != parameter.Name && (isOfUse && isPart || !isOfUse && made.isMadeUp(d, parameter))
+	}
+	chosen := d.Lessons.Path(c.operation, isOpen)
+	if isPart && chosen[c.use.Parameter] != "" {
+		c.use = nil
+	}
+	for name, text := range chosen {
+		if !c.use.IsNamedBy(c.operation, name) {
+			c.parameters[name] = text
+		}
+	}
+}
+
+// namesOf are the names under which a parameter of a request is looked up: none, if the test creates what it names.
+func (d *Draft) namesOf(c *single, parameter *openapi3.Parameter) []string {
+	switch {
+	case d.values.IsGiven(parameter.Name), c.about == parameter.Name:
+		return nil
+	case parameter.In != "path" && !parameter.Required:
+		return nil
+	case parameter.In != "path":
+		return known.Elsewhere(parameter.Name)
+	case c.use.IsNamedBy(c.operation, parameter.Name):
+		return nil
+	}
+	return known.InPath(c.operation.Template, parameter.Name)
+}
+
+// isMadeUp reports whether a request has the plainest value of a parameter.
+func (c *single) isMadeUp(d *Draft, parameter *openapi3.Parameter) bool {
+	plain, _ := d.values.BaseParameter(parameter)
+	switch parameter.In {
+	case "path":
+		return c.parameters[parameter.Name] == plain
+	case "query":
+		return slices.Contains(c.query, plain)
+	case "header":
+		return c.header.Get(parameter.Name) == plain
+	}
+	return false
+}

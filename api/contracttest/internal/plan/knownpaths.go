@@ -1,0 +1,144 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/known"
+)
+
+// Text is a known value as a parameter has it, looked up under some names, or false.
+func (l *Lessons) Text(parameter *openapi3.Parameter, names []string) (text string, ok bool) {
+	wanted, _ := document.ParameterSchema(parameter)
+	value := l.value(wanted, names)
+	if value == nil {
+		return "", false
+	}
+	return document.Written(parameter, value)
+}
+
+// value is a known value that a schema allows, or nil.
+func (l *Lessons) value(wanted *openapi3.Schema, names []string) (found any) {
+	l.pool.Find(names, func(entry known.Entry) bool {
+		found = l.fitting(wanted, entry.Value)
+		return found != nil
+	})
+	return found
+}
+
+// fitting is a value in a form that a schema allows, or nil: as it is, as a text, or as a number. Documents do not agree
+// with themselves.
+func (l *Lessons) fitting(wanted *openapi3.Schema, value any) any {
+	text := fmt.Sprint(value)
+	forms := []any{value, text}
+	if number := json.Number(text); jsonvalue.IsInteger(number) {
+		forms = append(forms, number)
+	}
+	i := slices.IndexFunc(forms, func(form any) bool { return l.values.Fits(wanted, form) })
+	if i < 0 {
+		return nil
+	}
+	return forms[i]
+}
+
+// Path has known values, as they are written, of the parameters of a path that are open. They belong together as far as
+// can be seen: one that was seen below others comes with them. After GET /rooms/r1/boards has shown the board s1, the
+// path of /rooms/{room}/boards/{board} has both r1 and s1.
+func (l *Lessons) Path(operation *document.Operation, isOpen func(*openapi3.Parameter) bool) map[string]string {
+	search := pathSearch{
+		Lessons:   l,
+		operation: operation,
+		isOpen:    isOpen,
+		chosen:    map[string]string{},
+	}
+	for i := range slices.Backward(operation.PathNames) {
+		search.choose(i)
+	}
+	return search.chosen
+}
+
+// pathSearch chooses values for the parameters of a path.
+type pathSearch struct {
+	*Lessons
+	operation *document.Operation
+	isOpen    func(*openapi3.Parameter) bool
+	chosen    map[string]string
+}
+
+// choose chooses a value for the i-th parameter, and those above it that belong to the same value.
+func (s *pathSearch) choose(i int) {
+	parameter := s.open(i)
+	if parameter == nil {
+		return
+	}
+	entry, isKnown := s.find(i, parameter)
+	if !isKnown {
+		return
+	}
+	s.chosen[parameter.Name], _ = document.Written(parameter, entry.Value)
+	for above := range i {
+		if text := s.aboveEntry(entry, i, above); text != "" {
+			s.chosen[s.operation.PathNames[above]] = text
+		}
+	}
+}
+
+// open is the i-th parameter of the path if it needs a value, else nil.
+func (s *pathSearch) open(i int) *openapi3.Parameter {
+	name := s.operation.PathNames[i]
+	isSettled := s.chosen[name] != "" || s.values.IsGiven(name)
+	parameter := s.operation.Parameter("path", name)
+	if isSettled || parameter == nil || !s.isOpen(parameter) {
+		return nil
+	}
+	return parameter
+}
+
+// find finds a value for a parameter of the path: one that was seen right there, or else anywhere.
+func (s *pathSearch) find(i int, parameter *openapi3.Parameter) (found known.Entry, ok bool) {
+	wanted, _ := document.ParameterSchema(parameter)
+	isLast := i == len(s.operation.PathNames)-1
+	fits := func(entry known.Entry) bool {
+		_, canBeWritten := document.Written(parameter, s.fitting(wanted, entry.Value))
+		isRefused := isLast && s.hasRefused(s.operation, entry.Value)
+		return canBeWritten && !isRefused
+	}
+	isThere := func(entry known.Entry) bool { return entry.Place.Shape == s.operation.Prefix(i-1) }
+	names := namesInPath(s.operation, i)
+	found, ok = s.pool.Find(names, func(entry known.Entry) bool { return isThere(entry) && fits(entry) })
+	if !ok {
+		found, ok = s.pool.Find(names, fits)
+	}
+	found.Value = s.fitting(wanted, found.Value)
+	return found, ok
+}
+
+// aboveEntry is the parameter of the path, if it is open, that belongs to an entry further down in it, or nothing: what
+// the same object has under its name, or what was above the entry where that was seen.
+func (s *pathSearch) aboveEntry(entry known.Entry, at, above int) string {
+	parameter := s.open(above)
+	if parameter == nil {
+		return ""
+	}
+	wanted, _ := document.ParameterSchema(parameter)
+	for _, name := range known.InPath(s.operation.Template, parameter.Name) {
+		if value := entry.Beside[name]; value != nil {
+			text, _ := document.Written(parameter, s.fitting(wanted, value))
+			return text
+		}
+	}
+	if entry.Place.Shape == s.operation.Prefix(at-1) && above < len(entry.Place.Trail) {
+		return entry.Place.Trail[above]
+	}
+	return ""
+}
+
+// namesInPath are the names under which a parameter of a path is looked up: what was accepted there comes first.
+func namesInPath(operation *document.Operation, i int) []string {
+	return append([]string{operation.Prefix(i)}, known.InPath(operation.Template, operation.PathNames[i])...)
+}
