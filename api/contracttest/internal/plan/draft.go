@@ -12,6 +12,7 @@ import (
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/lessons"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
@@ -25,7 +26,7 @@ import (
 type Draft struct {
 	*Planner
 	// Those of the planner, with the generator of the test.
-	Lessons *Lessons
+	Lessons *lessons.Lessons
 	values  *values.Generator
 	// What the things of a resource are below.
 	parents map[*resources.Resource]*scenario.Thing

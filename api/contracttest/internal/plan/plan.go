@@ -78,6 +78,7 @@ import (
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
+	"github.com/plantstore/plantstore/api/contracttest/internal/lessons"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
@@ -137,7 +138,7 @@ type Planner struct {
 	resources *resources.Set
 
 	// Lessons are what responses have taught.
-	Lessons *Lessons
+	Lessons *lessons.Lessons
 
 	mu   sync.Mutex
 	made map[*document.Operation]*operationTests
@@ -158,7 +159,7 @@ func New(judge *judge.Judge, settings Settings) *Planner {
 		Settings: settings, Document: judge.Document, Judge: judge,
 		values:    generator,
 		resources: resources.Find(judge.Document, generator, settings.Declared),
-		Lessons:   NewLessons(judge.Document, generator),
+		Lessons:   lessons.New(judge.Document, generator),
 		made:      map[*document.Operation]*operationTests{},
 	}
 }

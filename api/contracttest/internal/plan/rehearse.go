@@ -9,6 +9,7 @@ import (
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/lessons"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
@@ -192,7 +193,7 @@ func (r *rehearsal) optionalPlaces() []string {
 // accepted learns from a way that was accepted: whether texts must be new each time, and which optional members the
 // service refuses.
 func (r *rehearsal) accepted(way attempt) (steps []scenario.Step) {
-	r.draft.Lessons.Teach(r.operation, func(l *Lesson) { l.NeedsFresh = way.isFresh })
+	r.draft.Lessons.Teach(r.operation, func(l *lessons.Lesson) { l.NeedsFresh = way.isFresh })
 	isCreate := r.operation.Method == http.MethodPost && !strings.HasSuffix(r.operation.Template, "}")
 	if isCreate && !way.isFresh && r.operation.BodySchema() != nil {
 		steps = append(steps, r.again(way)...)
@@ -211,7 +212,7 @@ func (r *rehearsal) again(way attempt) []scenario.Step {
 		}
 		way.isFresh = true
 		return r.send(way, "", func(x scenario.Interaction) []scenario.Step {
-			r.draft.Lessons.Teach(r.operation, func(l *Lesson) { l.NeedsFresh = x.Status < http.StatusBadRequest })
+			r.draft.Lessons.Teach(r.operation, func(l *lessons.Lesson) { l.NeedsFresh = x.Status < http.StatusBadRequest })
 			return nil
 		})
 	})
@@ -247,7 +248,7 @@ func (r *rehearsal) optionalOnes(way attempt) (steps []scenario.Step) {
 
 // leaveOut remembers places of what the service refuses.
 func (r *rehearsal) leaveOut(places ...string) {
-	r.draft.Lessons.Teach(r.operation, func(l *Lesson) {
+	r.draft.Lessons.Teach(r.operation, func(l *lessons.Lesson) {
 		l.LeftOut = maps.Collect(maps.All(l.LeftOut))
 		for _, place := range places {
 			l.LeftOut[place] = true

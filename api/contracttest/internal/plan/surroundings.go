@@ -9,6 +9,7 @@ import (
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
+	"github.com/plantstore/plantstore/api/contracttest/internal/lessons"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
@@ -129,7 +130,7 @@ func (s *surroundings) checkValid(x scenario.Interaction) error {
 		return nil
 	}
 	if x.Status < http.StatusBadRequest && s.order == plain {
-		s.draft.Lessons.Teach(s.operation, func(l *Lesson) { l.IsPlainAccepted = true })
+		s.draft.Lessons.Teach(s.operation, func(l *lessons.Lesson) { l.IsPlainAccepted = true })
 	}
 	return s.draft.Accepted(x, s.reason())
 }

@@ -1,4 +1,4 @@
-package plan
+package lessons
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package plan
+package lessons
 
 import (
 	"fmt"
@@ -46,8 +46,8 @@ type Lesson struct {
 	hasReferences bool
 }
 
-// NewLessons returns lessons of a document, of which nothing is known yet.
-func NewLessons(of *document.Document, generator *values.Generator) *Lessons {
+// New returns lessons of a document, of which nothing is known yet.
+func New(of *document.Document, generator *values.Generator) *Lessons {
 	return &Lessons{
 		learned: &learned{
 			document: of,
