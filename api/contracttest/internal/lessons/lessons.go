@@ -1,3 +1,23 @@
+// Package lessons learns from the responses of a service what its document does not say, and fills requests with it.
+//
+// A document says what a request looks like, and seldom what it needs: the flow that a deployment is of must exist, a
+// name must not be taken, and a text must be a time zone. Of a service with many such rules, all tests of an operation
+// would otherwise fail in front of the same obstacle. [Lessons.Learn] looks at each response:
+//
+//   - Which values exist. A response of GET /flows with {"id": "f1"} teaches "flowid"; package known keeps it. A 404, or
+//     a DELETE, says that a value names nothing.
+//   - Which operations have accepted a request ([Lesson.IsAccepted]).
+//
+// What is found out by trying, package plan adds with [Lessons.Teach]: that texts must be new in each request, and which
+// optional members the service refuses.
+//
+// Requests are filled when they are sent, because more is known then than when their test was made. [Lessons.Path] and
+// [Lessons.Text] are for parameters (paths.go), [Lessons.Body] and [Lessons.Value] for bodies (bodies.go). They replace
+// only what the engine has made up, the plainest value of a schema. A value that a test is about is another one, so it
+// stays.
+//
+// What is learned is a guess. A request that was filled may be refused for what it names; a test then ends untried, and
+// accuses nobody.
 package lessons
 
 import (

@@ -3,8 +3,8 @@
 //
 // There are families of tests, with a file or two for each:
 //
-//   - rehearse.go: the first requests, until each operation has accepted one. lessons.go has what that teaches, and
-//     adapt.go lets later requests begin with it.
+//   - rehearse.go: the first requests, until each operation has accepted one. What they teach is kept by package
+//     lessons, and adapted.go lets later requests begin with it.
 //   - Tests of one request: of the credentials of an operation (credentials.go), of its parameters
 //     (parameters.go), of its body (bodies.go). single.go has the request, singlemaker.go makes them, kept.go
 //     keeps them, and surroundings.go has the steps around the request.

@@ -1,12 +1,13 @@
-package plan
+package lessons
 
 import (
 	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
-	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
+	"github.com/plantstore/plantstore/api/contracttest/internal/values"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
@@ -43,20 +44,26 @@ func TestKnownPath(t *testing.T) {
 	t.Parallel()
 	read, err := document.Parse([]byte(boardsDocument))
 	must.NoError(t, err)
-	p := New(judge.New(read, nil, judge.Settings{}), Settings{})
+	generator := values.New(values.Settings{})
+	lessons := New(read, generator)
 	learn := func(method, path string, status int, body string) {
-		p.Lessons.Learn(scenario.Interaction{Method: method, Path: path, Status: status, Body: []byte(body)})
+		lessons.Learn(scenario.Interaction{Method: method, Path: path, Status: status, Body: []byte(body)})
 	}
 	pathOf := func(id string) string {
 		operation := read.Operation(id)
-		return p.Draft(t.Name()).filledPath(operation, operation.Template)
+		path := operation.Template
+		isOpen := func(*openapi3.Parameter) bool { return true }
+		for name, text := range lessons.For(generator.ForTest(1)).Path(operation, isOpen) {
+			path = strings.ReplaceAll(path, "{"+name+"}", text)
+		}
+		return path
 	}
 	steps := []struct {
 		learn func()
 		id    string
 		want  string
 	}{
-		{func() {}, "getBoard", "/rooms/Ficus/boards/Ficus"},
+		{func() {}, "getBoard", "/rooms/{roomId}/boards/{board_id}"},
 		{func() { learn(http.MethodGet, "/rooms", 200, `[{"boards":[{"id":"s0","room_id":"r0"}]}]`) }, "getBoard", "/rooms/r0/boards/s0"},
 		{func() { learn(http.MethodGet, "/rooms/r%201/boards", 200, `[{"id":"s1"},{"id":"s2"}]`) }, "getBoard", "/rooms/r%201/boards/s2"},
 		{func() { learn(http.MethodGet, "/rooms", 200, `{"items":[{"id":"r2"}]}`) }, "listBoards", "/rooms/r2/boards"},
