@@ -62,7 +62,7 @@ func TestCauses(t *testing.T) {
 		},
 		"a schema behind a duplicate header": {
 			faulty{200, http.Header{"Content-Type": {"application/json"}, "X-Id": {"1", "2"}}, `{"id":"3"}`},
-			[]string{"getThing, 200: body /id has another type", "header X-Id breaks schema", "getThing: a parameter id that breaks type is accepted"},
+			[]string{"getThing, 200: body /id has another type", "header X-Id breaks schema", "getThing: a value of another type is accepted as parameter id"},
 		},
 		"an undocumented status": {faulty{418, http.Header{}, ""}, []string{"the status 418 is not documented", "getThing: refuses valid requests with 418"}},
 	} {

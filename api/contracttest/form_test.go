@@ -95,9 +95,9 @@ func TestForms(t *testing.T) {
 	t.Parallel()
 	for mistake, want := range map[string]string{
 		"":                  "",
-		"takes short names": "addMember in requests: what breaks minLength of /name is accepted",
-		"takes children":    "addMember in requests: what breaks minimum of /age is accepted",
-		"needs no photo":    "addPhoto in requests: what breaks required of /photo is accepted",
+		"takes short names": "addMember in requests: a value that breaks minLength is accepted as /name",
+		"takes children":    "addMember in requests: a value that breaks minimum is accepted as /age",
+		"needs no photo":    "addPhoto in requests: /photo is required, and may be missing",
 	} {
 		c, err := New([]byte(formsDocument), Options{Seed: 1})
 		must.NoError(t, err)

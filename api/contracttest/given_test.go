@@ -88,7 +88,7 @@ func TestGiven(t *testing.T) {
 	given := map[string]string{"tenant": "acme", "X-Version": "7", "region": "north"}
 	for mistake, want := range map[string]string{
 		"":               "",
-		"takes any size": "createMachine in requests: what breaks maximum of /size is accepted",
+		"takes any size": "createMachine in requests: a value that breaks maximum is accepted as /size",
 	} {
 		c, err := New([]byte(regionsDocument), Options{Seed: 1, Values: given})
 		must.NoError(t, err)

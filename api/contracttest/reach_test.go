@@ -164,8 +164,8 @@ func TestReach(t *testing.T) {
 	t.Parallel()
 	for mistake, wanted := range map[string]string{
 		"":                  "",
-		"takes any name":    "createCrew in requests: what breaks pattern of /name is accepted",
-		"takes a long note": "createShift in requests: what breaks maxLength of /note is accepted",
+		"takes any name":    "createCrew in requests: a value that breaks pattern is accepted as /name",
+		"takes a long note": "createShift in requests: a value that breaks maxLength is accepted as /note",
 	} {
 		c, err := New([]byte(crewsDocument), Options{Seed: 1})
 		must.NoError(t, err)

@@ -15,10 +15,10 @@ var roots = map[mistake][]string{
 	hugeID:   {"an invalid parameter ticketId gives 500"},
 	// What is accepted comes back in responses, and that is no cause of its own.
 	impossibleDate: {
-		"TicketInput in requests: what breaks format of /dueOn is accepted",
-		"TicketPatch in requests: what breaks format of /dueOn is accepted",
+		"TicketInput in requests: a value of another format is accepted as /dueOn",
+		"TicketPatch in requests: a value of another format is accepted as /dueOn",
 	},
-	limitClamped: {"a parameter limit that breaks maximum is accepted"},
+	limitClamped: {"a value that breaks maximum is accepted as parameter limit"},
 }
 
 // A mistake is told once, by what has to be mended: a component or a parameter that operations share.

@@ -151,7 +151,10 @@ func (c *Contract) Run(ctx context.Context, target Target) (Report, error) {
 func (c *Contract) tryAll(ctx context.Context, target Target) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	isAsked := func(failure Failure) bool { return failure.ID() == c.options.Only }
+	only := c.options.Only
+	isAsked := func(failure Failure) bool {
+		return only != "" && (failure.ID() == only || failure.RootID() == only)
+	}
 	try := func(test Case) {
 		outcome := test.Try(ctx, target)
 		if ctx.Err() != nil {
@@ -203,7 +206,7 @@ func (test Case) Run(t T, target Target) {
 	for _, failure := range outcome.Failures {
 		id := failure.ID()
 		isFirst := slices.ContainsFunc(fresh, func(other Failure) bool { return other.ID() == id })
-		switch reason := test.contract.options.Known[id]; {
+		switch reason := failure.ReasonIn(test.contract.options.Known); {
 		case reason != "":
 			t.Logf("contract: %s: [%s] %s; known: %s", test.Name, id, failure.Cause, reason)
 		case isFirst:

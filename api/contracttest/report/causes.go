@@ -14,6 +14,8 @@ type Cause struct {
 	ID, Cause string
 	Count     int      // of failures
 	Tests     []string // that found it
+	// Parts are the causes that were joined to this one, because they have one root.
+	Parts []string
 	// The reason in the options for which it does not fail.
 	Known string
 	First scenario.Failure
@@ -50,6 +52,7 @@ func (l *Ledger) Causes() []Cause {
 		one.Known = l.Known[id]
 		all = append(all, one)
 	}
+	all = joined(all, l.Known)
 	slices.SortFunc(all, func(one, other Cause) int {
 		return cmp.Or(
 			cmp.Compare(one.First.Rank, other.First.Rank),
@@ -73,6 +76,6 @@ func (c Cause) String() string {
 	if more := len(c.Tests) - 1; more > 0 {
 		tests += fmt.Sprintf("; and %d more", more)
 	}
-	broken := strings.ReplaceAll(strings.TrimPrefix(c.First.String(), "["+c.ID+"] "), "\n\t", "\n  ")
-	return title + "\n  broken: " + broken + "\n  tests:  " + tests
+	broken := strings.ReplaceAll(strings.TrimPrefix(c.First.String(), "["+c.First.ID()+"] "), "\n\t", "\n  ")
+	return title + c.parts() + "\n  broken: " + broken + "\n  tests:  " + tests
 }

@@ -212,7 +212,7 @@ func (l *Ledger) promise(name, untested string) Promise {
 			State:    Broken,
 			Why:      failure.String(),
 			Cause:    id,
-			Excepted: l.Known[id] != "",
+			Excepted: failure.ReasonIn(l.Known) != "",
 		}
 	}
 	nothing := l.whyNothing(name)

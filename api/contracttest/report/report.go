@@ -2,7 +2,7 @@
 // broken or untried, and the causes of what failed.
 //
 // A [Ledger] collects what tests show while they run (ledger.go). A [Report] is made of it: [Promise] by
-// promise, grouped by operations, and [Cause] by cause (causes.go). It is written as text (text.go), as a
+// promise, grouped by operations, and [Cause] by cause (causes.go), of which those with one root are one (roots.go). It is written as text (text.go), as a
 // page (html.go), and as JUnit XML, as CI systems read it (junit.go).
 //
 // Nothing that a document promises is missing from a report. A promise that no test could try is untried,
@@ -151,6 +151,7 @@ func New(of Document, ledger *Ledger) Report {
 		Promises: ledger.Promises(), Causes: ledger.Causes(), Reached: reached(of.Operations, ledger),
 	}
 	r.Lost = r.lost(ledger.Known)
+	r.nameWholes()
 	byName := map[string]*group{}
 	for _, operation := range of.Operations {
 		g := &group{Name: operation.ID, Summary: operation.Summary}
@@ -186,6 +187,7 @@ func (r Report) lost(known map[string]string) (lost []string) {
 	isFound := map[string]bool{}
 	for _, cause := range r.Causes {
 		isFound[cause.ID] = true
+		isFound[cause.First.RootID()] = true
 	}
 	for _, promise := range r.Promises {
 		if promise.State == Untried {

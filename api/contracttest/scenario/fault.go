@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"strconv"
@@ -39,7 +40,10 @@ const (
 type Failure struct {
 	// Cause says what is wrong without the values of this request: failures with the same
 	// cause most likely go away together.
-	Cause   string
+	Cause string
+	// Root is what several causes may have in common, or nothing: that no member is refused that is null, for example. A
+	// report has one cause for them, if they are many.
+	Root    string
 	Message string // what is wrong this time
 	// The generated test that found it, or the test that sent the request.
 	Test string
@@ -49,6 +53,19 @@ type Failure struct {
 
 // ID is short, and the same for the same cause in every run.
 func (f Failure) ID() string { return ShortID(f.Cause) }
+
+// RootID is the id of the root, or nothing.
+func (f Failure) RootID() string {
+	if f.Root == "" {
+		return ""
+	}
+	return ShortID(f.Root)
+}
+
+// ReasonIn returns the reason that a list of what is known has, by id, for the cause or its root, or nothing.
+func (f Failure) ReasonIn(known map[string]string) string {
+	return cmp.Or(known[f.ID()], known[f.RootID()])
+}
 
 // ShortID is a short name for a text, which is the same in every run.
 func ShortID(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text)))[:8] }

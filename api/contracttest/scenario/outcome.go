@@ -24,6 +24,7 @@ func RefusedAt(kind Kind, in, pointer string) Expectation {
 // Broken is what is wrong with a service, as an error.
 type Broken struct {
 	Cause   string // empty: the promise of the test
+	Root    string // see [Failure]
 	Rank    Rank
 	Message string
 	// Unsent means that no request was sent.

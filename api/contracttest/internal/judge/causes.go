@@ -27,9 +27,9 @@ type Asked struct {
 // Failures makes failures of the faults of a response. What is secret in the request they do not show.
 func (j *Judge) Failures(x scenario.Interaction, test string, asked Asked, secret http.Header) (all []scenario.Failure) {
 	for _, fault := range j.Faults(x) {
-		cause, rank := j.cause(fault, x, asked)
+		of, rank := j.titleOf(fault, x, asked)
 		all = append(all, scenario.Failure{
-			Cause: cause, Rank: rank, Test: test, Sent: x.Hidden(secret),
+			Cause: of.cause, Root: of.root, Rank: rank, Test: test, Sent: x.Hidden(secret),
 			Message: fmt.Sprintf("the status is %d, but %s", x.Status, fault),
 		})
 	}
@@ -53,6 +53,9 @@ func CrashOf(operation string, status int) string {
 // crash is the cause of a status of 500 or more. Operations that share a parameter share the code that reads it.
 func (j *Judge) crash(x scenario.Interaction, asked Asked) string {
 	why := asked.Violation
+	if status, _ := j.failing.Load(j.Name(x)); status == x.Status {
+		return CrashOf(j.Name(x), x.Status)
+	}
 	if why != nil && why.IsOfCredentials() {
 		return fmt.Sprintf("wrong credentials give %d", x.Status)
 	}
@@ -63,6 +66,16 @@ func (j *Judge) crash(x scenario.Interaction, asked Asked) string {
 		}
 	}
 	return CrashOf(j.Name(x), x.Status)
+}
+
+// titleOf names what is wrong. A wrong body may be what a test has sent.
+func (j *Judge) titleOf(fault scenario.Fault, x scenario.Interaction, asked Asked) (title, scenario.Rank) {
+	isOfBody := strings.HasPrefix(fault.Where, "body")
+	if echoed := j.echo(fault, x, asked); isOfBody && echoed.cause != "" {
+		return echoed, scenario.Behaviour
+	}
+	cause, rank := j.cause(fault, x, asked)
+	return title{cause: cause}, rank
 }
 
 // cause names what is wrong without the values of a response. Faults of headers, media types and failed
@@ -78,9 +91,6 @@ func (j *Judge) cause(fault scenario.Fault, x scenario.Interaction, asked Asked)
 		return fmt.Sprintf("a response of %dxx has another media type: %s", x.Status/100, x.Header.Get("Content-Type")), scenario.Undocumented
 	case strings.HasPrefix(fault.Where, "header "):
 		return fmt.Sprintf("%s %s", fault.Where, saysOf(fault.Keyword)), scenario.Header
-	}
-	if cause := j.echo(fault, x, asked); cause != "" {
-		return cause, scenario.Behaviour
 	}
 	return j.bodyCause(fault, x), scenario.Response
 }
@@ -158,7 +168,7 @@ func placeOf(fault scenario.Fault, described *openapi3.SchemaRef) schema.Place {
 	}
 	i := strings.LastIndexByte(pointer, '/')
 	place := schema.PlaceOf(described, pointer[:max(i, 0)])
-	place.Pointer += pointer[max(i, 0):]
+	place.Pointer += strings.Replace(pointer[max(i, 0):], schema.UnknownMember, "*", 1)
 	return place
 }
 

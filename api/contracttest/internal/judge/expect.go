@@ -13,11 +13,16 @@ import (
 
 // Broken says what is wrong with a service that has responded, as an error. A status of 500 or more is
 // a crash, whatever was expected.
-func (j *Judge) broken(x scenario.Interaction, rank scenario.Rank, cause, message string) error {
+func (j *Judge) broken(x scenario.Interaction, rank scenario.Rank, of title, message string) error {
 	if x.Status >= http.StatusInternalServerError {
 		return j.Crashed(x, Asked{}, message)
 	}
-	return scenario.Broken{Cause: cause, Rank: rank, Message: message}
+	return scenario.Broken{
+		Cause:   of.cause,
+		Root:    of.root,
+		Rank:    rank,
+		Message: message,
+	}
 }
 
 // nameOrMethod is the name of the operation that a request was for, or its method.
@@ -61,7 +66,7 @@ func (j *Judge) Accepted(x scenario.Interaction, promise string) error {
 			Message: "no success of the document has this status",
 		}
 	}
-	return j.broken(x, scenario.Behaviour, j.refusedCause(x, promise), "the request is valid, but was refused")
+	return j.broken(x, scenario.Behaviour, j.refusedTitle(x, promise), "the request is valid, but was refused")
 }
 
 // holdsNot reports whether a response says that a condition of the request does not hold (RFC 9110,
@@ -84,18 +89,14 @@ func (j *Judge) Refused(x scenario.Interaction, why scenario.Violation, promise 
 		if x.Status >= http.StatusInternalServerError {
 			return j.Crashed(x, Asked{&why, promise}, message)
 		}
-		return scenario.Broken{
-			Cause:   j.notRefused(x, why, promise),
-			Rank:    scenario.Behaviour,
-			Message: message,
-		}
+		return j.broken(x, scenario.Behaviour, j.notRefused(x, why, promise), message)
 	}
 	if j.Settings.Refusal == nil {
 		return nil
 	}
 	for _, fault := range j.Settings.Refusal(why, x) {
 		cause := fmt.Sprintf("%s: %s: %s, %s", j.nameOrMethod(x), why.Kind, fault.Where, fault.Keyword)
-		return j.broken(x, scenario.Response, cause, fmt.Sprintf("the request was refused (%s), but %s", why.Kind, fault))
+		return j.broken(x, scenario.Response, title{cause: cause}, fmt.Sprintf("the request was refused (%s), but %s", why.Kind, fault))
 	}
 	return nil
 }

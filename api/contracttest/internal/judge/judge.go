@@ -29,7 +29,7 @@
 //
 // expect.go has the other question, which a test asks: was a request accepted, or refused for the right
 // reason? What is wrong then is an error, [scenario.Broken], and not a fault, because it ends the test. unexpected.go
-// names the causes.
+// and titles.go name the causes.
 package judge
 
 import (
@@ -64,7 +64,8 @@ type Judge struct {
 	Schemas  *schema.Validator
 	Settings Settings
 
-	open sync.Map // operations that have not refused one without credentials
+	open    sync.Map // operations that have not refused one without credentials
+	failing sync.Map // by name, the status with which an operation fails on its plainest request
 }
 
 // New returns a judge.
@@ -76,6 +77,10 @@ func New(of *document.Document, earlier map[string]*document.Document, settings 
 		Settings: settings,
 	}
 }
+
+// NoteFailing remembers that an operation fails on its plainest request: then it is not what a test has changed that makes
+// it fail with the same status.
+func (j *Judge) NoteFailing(operation string, status int) { j.failing.Store(operation, status) }
 
 // Faults returns the faults of a response. Clients come last: what they cannot read is mostly told better
 // by the document.

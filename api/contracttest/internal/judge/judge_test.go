@@ -77,3 +77,41 @@ func TestFraction(t *testing.T) {
 		t.Errorf("the faults are %v", faults)
 	}
 }
+
+// A condition that does not hold has a title of its own where a response says that nothing has changed, also where the
+// request must be refused for it.
+func TestFalseCondition(t *testing.T) {
+	t.Parallel()
+	judge := thingsJudge(t)
+	x := thing(304, ``, "If-Match")
+	for _, err := range []error{
+		judge.Accepted(x, "putThing, parameter If-Match type, accepted"),
+		judge.Refused(x, scenario.Violation{Kind: scenario.PreconditionFailed}, ""),
+	} {
+		broken, _ := errors.AsType[scenario.Broken](err)
+		if want := "putThing" + unconditional; broken.Cause != want {
+			t.Errorf("the cause is %q, want %q", broken.Cause, want)
+		}
+	}
+}
+
+// What has been changed in a request is not why it fails if the plainest one fails with the same status.
+func TestFailing(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		plainest int
+		want     string
+	}{
+		{0, "wrong credentials give 501"},
+		{500, "wrong credentials give 501"},
+		{501, "putThing responds with 501"},
+	} {
+		judge := thingsJudge(t)
+		judge.NoteFailing("putThing", c.plainest)
+		err := judge.Refused(thing(501, `{}`), scenario.Violation{Kind: scenario.NoCredentials}, "")
+		broken, _ := errors.AsType[scenario.Broken](err)
+		if broken.Cause != c.want {
+			t.Errorf("after %d the cause is %q, want %q", c.plainest, broken.Cause, c.want)
+		}
+	}
+}

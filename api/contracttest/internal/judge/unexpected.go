@@ -37,26 +37,27 @@ var ignored = map[scenario.Kind]string{
 	scenario.MissingScope:   "requests without the scope are not refused",
 }
 
-// notRefused is the cause of a request that is not refused as it should be.
-func (j *Judge) notRefused(x scenario.Interaction, why scenario.Violation, promise string) string {
+// notRefused is the title of a request that is not refused as it should be.
+func (j *Judge) notRefused(x scenario.Interaction, why scenario.Violation, promise string) title {
 	name := j.nameOrMethod(x)
 	isAccepted := x.Status < http.StatusBadRequest
 	isOfPlace := why.In != "" && promise != ""
 	switch {
 	case why.IsOfCredentials():
-		return j.ignoredCredentials(name, why.Kind)
+		return title{cause: j.ignoredCredentials(name, why.Kind)}
 	case isAccepted && isOfPlace && why.In == "body":
 		return j.acceptedBody(x, why, constraint(promise))
 	case isAccepted && isOfPlace:
-		parameter := path.Base(why.Pointer)
-		return j.ofOperation(x, why.In, parameter) + fmt.Sprintf("a parameter %s that breaks %s is accepted", parameter, constraint(promise))
+		return j.acceptedParameter(x, why, constraint(promise))
+	case isUnconditional(x):
+		return title{cause: name + unconditional}
 	case isAccepted && why.Kind == scenario.WrongMediaType:
 		// Media types are looked at in one place.
-		return "bodies of another media type are accepted"
+		return title{cause: "bodies of another media type are accepted"}
 	case isAccepted:
-		return fmt.Sprintf("%s succeeds %s", name, succeeds[why.Kind])
+		return title{cause: fmt.Sprintf("%s succeeds %s", name, succeeds[why.Kind])}
 	}
-	return fmt.Sprintf("%s: %s refused with %d", name, why.Kind, x.Status)
+	return title{cause: fmt.Sprintf("%s: %s refused with %d", name, why.Kind, x.Status)}
 }
 
 // ignoredCredentials is the cause of a request that lacks credentials, or has wrong ones. An operation that needs none
@@ -69,16 +70,6 @@ func (j *Judge) ignoredCredentials(operation string, kind scenario.Kind) string 
 		return ignored[scenario.NoCredentials]
 	}
 	return ignored[kind]
-}
-
-// acceptedBody is the cause of a body that is accepted although a keyword forbids what it has somewhere.
-func (j *Judge) acceptedBody(x scenario.Interaction, why scenario.Violation, keyword string) string {
-	place := j.placeInBody(x, why.Pointer, keyword)
-	broken := keyword
-	if place.Pointer != "" {
-		broken += " of " + place.Pointer
-	}
-	return fmt.Sprintf("%s: what breaks %s is accepted", place.Component, broken)
 }
 
 // placeInBody is a place in the body that an operation takes. If a component has what the document says of it, that
@@ -177,21 +168,27 @@ func isAlike(parameter, other *openapi3.Parameter) bool {
 	return wanted == same || textOf(wanted) == textOf(same)
 }
 
-// refusedCause is the cause of a valid request that is refused. A promise, if there is one, is the reason.
-func (j *Judge) refusedCause(x scenario.Interaction, promise string) string {
+// refusedTitle is the title of a valid request that is refused. A promise, if there is one, is the reason.
+func (j *Judge) refusedTitle(x scenario.Interaction, promise string) title {
 	name := j.nameOrMethod(x)
 	in, at := placeInPromise(promise)
 	switch {
+	case isUnconditional(x):
+		return title{cause: name + unconditional}
 	case constraint(promise) == "additionalProperties":
 		// Services look for members that they do not know in one place.
-		return fmt.Sprintf("members that no schema names are refused with %d", x.Status)
+		return title{cause: fmt.Sprintf("members that no schema names are refused with %d", x.Status)}
 	case in == "body":
 		place := j.placeInBody(x, at, "required")
-		return fmt.Sprintf("%s: a valid %s is refused with %d", place.Component, place.Pointer, x.Status)
+		return title{
+			cause: fmt.Sprintf("%s: a valid %s is refused with %d", place.Component, place.Pointer, x.Status),
+			root:  fmt.Sprintf("%s: valid members are refused with %d", place.Component, x.Status),
+		}
 	case in == "parameter":
-		return j.ofOperation(x, "", at) + fmt.Sprintf("a valid parameter %s is refused with %d", at, x.Status)
+		at = strings.TrimSuffix(at, "/*") // what takes no item takes no list
+		return title{cause: j.ofOperation(x, "", at) + fmt.Sprintf("a valid parameter %s is refused with %d", at, x.Status)}
 	}
-	return fmt.Sprintf("%s: refuses valid requests with %d", name, x.Status)
+	return title{cause: fmt.Sprintf("%s: refuses valid requests with %d", name, x.Status)}
 }
 
 // placeInPromise is the place in a promise, such as "createThing, body /name minLength, accepted": a pointer into
@@ -208,14 +205,14 @@ func placeInPromise(promise string) (in, at string) {
 
 // echo is the cause of a wrong body that only has what a test has sent and the service should have refused; empty:
 // it is a fault of its own.
-func (j *Judge) echo(fault scenario.Fault, x scenario.Interaction, asked Asked) string {
+func (j *Judge) echo(fault scenario.Fault, x scenario.Interaction, asked Asked) title {
 	why := asked.Violation
 	isAccepted := why != nil && why.In == "body" && asked.Promise != "" && x.Status < http.StatusBadRequest
 	if !isAccepted || constraint(asked.Promise) != fault.Keyword {
-		return ""
+		return title{}
 	}
 	if path.Base(why.Pointer) != path.Base(pointerOf(fault)) {
-		return ""
+		return title{}
 	}
 	return j.notRefused(x, *why, asked.Promise)
 }

@@ -197,6 +197,7 @@ func (s *session) conclude(err error) (untried string) {
 func (s *session) failure(broken scenario.Broken) scenario.Failure {
 	failure := scenario.Failure{
 		Cause:   broken.Cause,
+		Root:    broken.Root,
 		Message: broken.Message,
 		Test:    s.test.Name,
 		Rank:    broken.Rank,

@@ -1,0 +1,93 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// A library that takes null for any member makes a cause of each member of each component, and is mended in one place. So
+// causes with one root are one cause, if there are more of them than chance makes. Few ones stay what they are: a single
+// member that takes null is best named by itself.
+
+// fewCauses is how many causes may have one root by chance.
+const fewCauses = 2
+
+// joined joins the causes with one root, if they are many. What is known by itself stays by itself, so that a list of
+// what is known need not change when a root shows in more places.
+func joined(causes []Cause, known map[string]string) (all []Cause) {
+	byRoot := map[string][]Cause{}
+	for _, cause := range causes {
+		root := cause.First.Root
+		if root == "" || cause.Known != "" {
+			all = append(all, cause)
+			continue
+		}
+		byRoot[root] = append(byRoot[root], cause)
+	}
+	for root, parts := range byRoot {
+		reason := known[parts[0].First.RootID()]
+		if len(parts) > fewCauses {
+			whole := join(root, parts)
+			whole.Known = reason
+			all = append(all, whole)
+			continue
+		}
+		for _, part := range parts {
+			part.Known = reason
+			all = append(all, part)
+		}
+	}
+	return all
+}
+
+// join makes one cause of those with one root. Its first failure is that of the one that was found most often.
+func join(root string, parts []Cause) Cause {
+	slices.SortFunc(parts, func(one, other Cause) int {
+		return cmp.Or(cmp.Compare(other.Count, one.Count), cmp.Compare(one.Cause, other.Cause))
+	})
+	whole := Cause{
+		ID:    parts[0].First.RootID(),
+		Cause: root,
+		First: parts[0].First,
+	}
+	for _, part := range parts {
+		whole.Count += part.Count
+		whole.Parts = append(whole.Parts, part.Cause)
+		for _, test := range part.Tests {
+			if !slices.Contains(whole.Tests, test) {
+				whole.Tests = append(whole.Tests, test)
+			}
+		}
+	}
+	return whole
+}
+
+// mostParts is how many of the causes that were joined are shown.
+const mostParts = 8
+
+// parts are the causes that were joined, in a line each.
+func (c Cause) parts() (text string) {
+	for _, part := range c.Parts[:min(len(c.Parts), mostParts)] {
+		text += "\n  where:  " + part
+	}
+	if more := len(c.Parts) - mostParts; more > 0 {
+		text += fmt.Sprintf("\n  and in %d more places", more)
+	}
+	return text
+}
+
+// nameWholes names beside each promise the cause that is listed, where it was joined to that.
+func (r Report) nameWholes() {
+	wholes := map[string]string{}
+	for _, cause := range r.Causes {
+		for _, part := range cause.Parts {
+			wholes[scenario.ShortID(part)] = cause.ID
+		}
+	}
+	for i, promise := range r.Promises {
+		r.Promises[i].Cause = cmp.Or(wholes[promise.Cause], promise.Cause)
+	}
+}

@@ -1,0 +1,74 @@
+package report
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// ofRoot is a failure with a root.
+func ofRoot(cause, root string) scenario.Failure {
+	one := failure(cause, scenario.Behaviour)
+	one.Root = root
+	return one
+}
+
+// titlesOf are the titles of the causes of a ledger, and those that are known end with the reason.
+func titlesOf(l *Ledger) (titles []string) {
+	for _, cause := range l.Causes() {
+		titles = append(titles, cause.Cause+cause.Known)
+	}
+	slices.Sort(titles)
+	return titles
+}
+
+// Many causes with one root are one. Few ones, and those that are known by themselves, stay what they are; a root that is
+// known is known of each of its causes.
+func TestJoinedRoots(t *testing.T) {
+	t.Parallel()
+	pots := []string{"null as /color", "null as /height", "null as /width"}
+	for name, c := range map[string]struct {
+		causes []string
+		known  map[string]string
+		want   []string
+	}{
+		"many":          {pots, nil, []string{"null is taken"}},
+		"few":           {pots[1:], nil, pots[1:]},
+		"one is known":  {pots, map[string]string{scenario.ShortID(pots[0]): "!"}, []string{pots[0] + "!", pots[1], pots[2]}},
+		"the root is":   {pots, map[string]string{scenario.ShortID("null is taken"): "!"}, []string{"null is taken!"}},
+		"few, the root": {pots[2:], map[string]string{scenario.ShortID("null is taken"): "!"}, []string{pots[2] + "!"}},
+	} {
+		l := ledgerOf()
+		l.Known = c.known
+		for _, cause := range c.causes {
+			l.NoteFailures([]scenario.Failure{ofRoot(cause, "null is taken")})
+		}
+		if got := titlesOf(l); !slices.Equal(got, c.want) {
+			t.Errorf("%s: the causes are %q, want %q", name, got, c.want)
+		}
+		if lost := New(Document{}, l).Lost; len(lost) > 0 {
+			t.Errorf("%s: %q is said not to be found", name, lost)
+		}
+	}
+}
+
+// A joined cause has all failures of its parts, and is named beside the promises that they break.
+func TestWhole(t *testing.T) {
+	t.Parallel()
+	pots := []string{"null as /color", "null as /height", "null as /width"}
+	l := ledgerOf("createPot, body /color nullable, refused")
+	for _, cause := range pots {
+		found := ofRoot(cause, "null is taken")
+		l.NoteFailures([]scenario.Failure{found, found})
+		l.Fail(found, "createPot, body /color nullable, refused")
+	}
+	report := New(Document{}, l)
+	whole := report.Causes[0]
+	if whole.Count != 6 || len(whole.Tests) != 3 || !slices.Equal(whole.Parts, pots) || whole.ID != scenario.ShortID("null is taken") {
+		t.Errorf("the cause is %+v", whole)
+	}
+	if got := report.Promises[0].Cause; got != whole.ID {
+		t.Errorf("beside the promise is %s", got)
+	}
+}
