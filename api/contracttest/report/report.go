@@ -2,8 +2,8 @@
 // broken or untried, and the causes of what failed.
 //
 // A [Ledger] collects what tests show while they run (ledger.go). A [Report] is made of it: [Promise] by
-// promise, grouped by operations, and [Cause] by cause (causes.go), of which those with one root are one (roots.go). It is written as text (text.go), as a
-// page (html.go), and as JUnit XML, as CI systems read it (junit.go).
+// promise, grouped by operations, and [Cause] by cause (causes.go), of which those with one root are one (roots.go). It is
+// written as text (text.go), as a page (html.go), and as JUnit XML, as CI systems read it (junit.go).
 //
 // Nothing that a document promises is missing from a report. A promise that no test could try is untried,
 // with the reason, and fails a build unless the options say why it may be: otherwise a test that is lost

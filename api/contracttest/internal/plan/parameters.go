@@ -6,8 +6,6 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"github.com/plantstore/plantstore/api/contracttest/internal/document"
-	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
@@ -73,9 +71,7 @@ func (m *singleMaker) parameter(parameter *openapi3.Parameter, variant values.Pa
 	if parameter.In == "path" {
 		m.names(c, parameter, variant.Text)
 	}
-	wanted, _ := document.ParameterSchema(parameter)
-	isOpaque := parameter.In == "query" && resources.IsOpaque(parameter.Name)
-	c.madeUp = isOpaque && wanted.Type.Is("string") && m.resources.Infers(m.operation)
+	c.madeUp = c.madeUp || m.isOpaque(m.operation, parameter)
 	if !variant.Valid {
 		c.withoutResource(m.firstInPath(parameter), m.values)
 		c.refused(scenario.InvalidParameter, parameter.In, "/"+parameter.Name)

@@ -70,6 +70,7 @@ func (p *Planner) plainest(operation *document.Operation, name, promise string, 
 		text, _ := drawn.BaseParameter(parameter)
 		c.set(parameter, text)
 		c.absent = c.absent || parameter.In == "path"
+		c.madeUp = c.madeUp || p.isOpaque(operation, parameter)
 	}
 	if mediaType, described := operation.Body(); described != nil {
 		c.header.Set("Content-Type", mediaType)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
-	"github.com/plantstore/plantstore/api/contracttest/internal/lessons"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
@@ -80,6 +79,7 @@ func (s *surroundings) readBefore(scenario.Interaction) []scenario.Step {
 
 // check says whether the response to the request is right.
 func (s *surroundings) check(x scenario.Interaction) error {
+	s.noteTwin(x.Status)
 	switch {
 	case s.absent && x.Status == http.StatusNotFound:
 		return s.checkNotFound(x)
@@ -129,19 +129,7 @@ func (s *surroundings) checkValid(x scenario.Interaction) error {
 	if key, _ := s.operation.ResponseAs(x.Status); key == strconv.Itoa(http.StatusGone) {
 		return nil
 	}
-	if x.Status < http.StatusBadRequest && s.order == plain {
-		s.draft.Lessons.Teach(s.operation, func(l *lessons.Lesson) { l.IsPlainAccepted = true })
-	}
 	return s.draft.Accepted(x, s.reason())
-}
-
-// reason is what a request was made for, if that may be why it is refused: the plainest one, which is like it but for
-// that, was accepted.
-func (s *surroundings) reason() string {
-	if s.draft.Lessons.Of(s.operation).IsPlainAccepted {
-		return s.promise
-	}
-	return ""
 }
 
 // mayBeRefused returns why a service may refuse a valid request with a status: it depends on what only
@@ -162,6 +150,10 @@ func (s *surroundings) mayBeRefused(status int) scenario.Untried {
 		return "the identity is taken, and no test can remove it"
 	case isRefused && s.madeUp:
 		return "only the service knows its values"
+	case isRefused && s.deletesNothing(status):
+		return "it deletes what exists, and no test knows what that may be"
+	case s.isOfState(status):
+		return "it depends on the state of the service alone"
 	}
 	return ""
 }
