@@ -82,39 +82,56 @@ func TestPagesEndAt256KiB(t *testing.T) {
 			}
 			_, err := s.store.CreateAll(t.Context(), plants)
 			must.NoError(t, err)
-			for _, path := range []string{"/plants", "/plants?order=name", "/tags", "/changes"} {
-				separator := map[bool]string{true: "&", false: "?"}[strings.Contains(path, "?")]
-				next, seen, last := path+separator+"limit=1000", 0, 0
-				for next != "" {
-					a := s.call(http.MethodGet, next, "").wantStatus(t, http.StatusOK)
-					var items []json.RawMessage
-					next = ""
-					if path == "/changes" {
-						page := decode[struct {
-							Changes  []json.RawMessage
-							Position string
-							More     bool
-						}](t, a.body)
-						if items = page.Changes; page.More {
-							next = path + "?limit=1000&after=" + page.Position
-						}
-					} else if items = decode[[]json.RawMessage](t, a.body); a.Header.Get("Link") != "" {
-						next = linkForm.FindStringSubmatch(a.Header.Get("Link"))[1]
-					}
-					if len(a.body) > plant.MaxPage || len(items) == 0 {
-						t.Fatalf("%s: a page has %d items and %d bytes", path, len(items), len(a.body))
-					}
-					if last > 0 && last+len(items[0]) < plant.MaxPage-plant.PageFrame {
-						t.Errorf("%s: a page ended at %d bytes, and the next item has %d", path, last, len(items[0]))
-					}
-					seen, last = seen+len(items), len(a.body)
-				}
-				if seen != len(plants) {
-					t.Errorf("%s: the pages have %d items, want %d", path, seen, len(plants))
-				}
+			for list, first := range map[string]string{
+				"plants":  "/plants?limit=1000",
+				"by name": "/plants?order=name&limit=1000",
+				"tags":    "/tags?limit=1000",
+				"changes": "/changes?limit=1000",
+			} {
+				t.Run(list, func(t *testing.T) { testPagesAreFull(t, s, first, len(plants)) })
 			}
 		})
 	}
+}
+
+// testPagesAreFull reads all pages of a list.
+func testPagesAreFull(t *testing.T, s *service, first string, want int) {
+	seen, size := 0, 0 // size is that of the page before
+	for next := first; next != ""; {
+		page := s.call(http.MethodGet, next, "").wantStatus(t, http.StatusOK)
+		var items []json.RawMessage
+		items, next = itemsOf(t, page)
+		if len(page.body) > plant.MaxPage || len(items) == 0 {
+			t.Fatalf("a page has %d items and %d bytes", len(items), len(page.body))
+		}
+		if size > 0 && size+len(items[0]) < plant.MaxPage-plant.PageFrame {
+			t.Errorf("a page ended at %d bytes, and the next item has %d", size, len(items[0]))
+		}
+		seen, size = seen+len(items), len(page.body)
+	}
+	if seen != want {
+		t.Errorf("the pages have %d items, want %d", seen, want)
+	}
+}
+
+// itemsOf returns the items of a page, and the path of the next page if there is one.
+func itemsOf(t *testing.T, page response) (items []json.RawMessage, next string) {
+	t.Helper()
+	if link := page.Header.Get("Link"); link != "" {
+		next = linkForm.FindStringSubmatch(link)[1]
+	}
+	if page.body[0] == '[' {
+		return decode[[]json.RawMessage](t, page.body), next
+	}
+	changes := decode[struct {
+		Changes  []json.RawMessage
+		Position string
+		More     bool
+	}](t, page.body)
+	if changes.More {
+		next = "/changes?limit=1000&after=" + changes.Position
+	}
+	return changes.Changes, next
 }
 
 // A client reads all plants page by page, by the last id and by Link. PLANTSTORE_TEST_PAGING
