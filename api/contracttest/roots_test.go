@@ -1,8 +1,10 @@
 package contracttest_test
 
 import (
+	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/plantstore/plantstore/api/contracttest"
@@ -35,6 +37,29 @@ func TestRoots(t *testing.T) {
 		if got := causesOf(report); !slices.Equal(got, want) {
 			t.Errorf("of %q the causes are %q, want %q", wrong, got, want)
 		}
+	}
+}
+
+// A create is not accused where what it creates is found, and an operation below it is missing.
+func TestMissingOperation(t *testing.T) {
+	must.HaveTime(t)
+	t.Parallel()
+	contract, err := contracttest.New(helpdeskDocument, contracttest.Options{})
+	must.NoError(t, err)
+	desk := newHelpdesk(none)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/comments") {
+			http.NotFound(w, r)
+			return
+		}
+		desk.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	report, err := contract.Run(t.Context(), contracttest.Target{URL: server.URL + "/v1"})
+	must.NoError(t, err)
+	causes := causesOf(report)
+	if slices.Contains(causes, "createTicket: what it creates is not found") || len(causes) == 0 {
+		t.Errorf("the causes are %q, want those of comments", causes)
 	}
 }
 

@@ -62,6 +62,7 @@ type Runner struct {
 	mu     sync.Mutex
 	silent map[string]bool // causes of requests that got no response
 	closed sync.Map        // operations that have asked for credentials when none were given
+	found  sync.Map        // operations that have created what a GET has found
 	// What was created and not deleted since, by the path at which it can be.
 	created map[string]*scenario.Thing
 }
@@ -115,7 +116,7 @@ func (s *session) run() scenario.Outcome {
 func (r *Runner) remember(x scenario.Interaction) {
 	r.Plan.Lessons.Learn(x)
 	thing, path := r.Plan.Created(x)
-	isGone := x.Method == http.MethodDelete && x.Status < http.StatusMultipleChoices
+	done := x.Status < http.StatusMultipleChoices
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
@@ -123,8 +124,10 @@ func (r *Runner) remember(x scenario.Interaction) {
 		r.created = map[string]*scenario.Thing{path: thing}
 	case thing != nil:
 		r.created[path] = thing
-	case isGone:
+	case done && x.Method == http.MethodDelete:
 		delete(r.created, x.Path)
+	case done && x.Method == http.MethodGet && r.created[x.Path] != nil:
+		r.found.Store(r.created[x.Path].Creator, true)
 	}
 }
 

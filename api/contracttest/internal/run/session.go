@@ -156,10 +156,12 @@ func (s *session) meets(step scenario.Step, got scenario.Interaction) error {
 }
 
 // named names the cause if what a create has made does not exist: no test that begins with it can be right.
+// Where a GET has found such a thing, something else is not found, or the service does not have the operation.
 func (s *session) named(got scenario.Interaction, wrong error) error {
 	broken, is := errors.AsType[scenario.Broken](wrong)
 	creator := s.creatorOf(got.Path)
-	if is && got.Status == http.StatusNotFound && creator != "" {
+	_, wasFound := s.found.Load(creator)
+	if is && got.Status == http.StatusNotFound && creator != "" && !wasFound {
 		broken.Cause = creator + ": what it creates is not found"
 		return broken
 	}
