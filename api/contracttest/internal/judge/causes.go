@@ -68,59 +68,71 @@ func (j *Judge) crash(x scenario.Interaction, asked Asked) string {
 	return CrashOf(j.Name(x), x.Status)
 }
 
-// titleOf names what is wrong. A wrong body may be what a test has sent.
-func (j *Judge) titleOf(fault scenario.Fault, x scenario.Interaction, asked Asked) (title, scenario.Rank) {
-	isOfBody := strings.HasPrefix(fault.Where, "body")
-	if echoed := j.echo(fault, x, asked); isOfBody && echoed.cause != "" {
-		return echoed, scenario.Behaviour
-	}
-	cause, rank := j.cause(fault, x, asked)
-	return title{cause: cause}, rank
-}
-
-// cause names what is wrong without the values of a response. Faults of headers, media types and failed
+// titleOf names what is wrong without the values of a response. Faults of headers, media types and failed
 // requests are mostly of the service as a whole, others of a component or an operation.
-func (j *Judge) cause(fault scenario.Fault, x scenario.Interaction, asked Asked) (cause string, rank scenario.Rank) {
+func (j *Judge) titleOf(fault scenario.Fault, x scenario.Interaction, asked Asked) (found title, rank scenario.Rank) {
 	if x.Status >= http.StatusInternalServerError && fault.Where == "status" {
-		return j.crash(x, asked), scenario.Crash
+		return title{cause: j.crash(x, asked)}, scenario.Crash
 	}
 	switch {
 	case fault.Where == "status":
-		return statusCause(j.Name(x), fault, x.Status)
+		return statusTitle(j.Name(x), fault, x.Status)
 	case fault.Where == "media type":
-		return fmt.Sprintf("a response of %dxx has another media type: %s", x.Status/100, x.Header.Get("Content-Type")), scenario.Undocumented
+		found.cause = fmt.Sprintf("a response of %dxx has another media type: %s", x.Status/100, x.Header.Get("Content-Type"))
+		return found, scenario.Undocumented
 	case strings.HasPrefix(fault.Where, "header "):
-		return fmt.Sprintf("%s %s", fault.Where, saysOf(fault.Keyword)), scenario.Header
+		found.cause = fmt.Sprintf("%s %s", fault.Where, saysOf(fault.Keyword))
+		return found, scenario.Header
 	}
-	return j.bodyCause(fault, x), scenario.Response
+	if echoed := j.echo(fault, x, asked); echoed.cause != "" {
+		return echoed, scenario.Behaviour
+	}
+	return j.bodyTitle(fault, x), scenario.Response
 }
 
-// statusCause is the cause of a response that should have another status.
-func statusCause(name string, fault scenario.Fault, status int) (cause string, rank scenario.Rank) {
+// statusTitle is the title of a response that should have another status.
+func statusTitle(name string, fault scenario.Fault, status int) (title, scenario.Rank) {
 	switch {
 	case fault.Keyword != unlistedStatus:
-		return "the status " + fault.Message, scenario.Behaviour
+		return title{cause: "the status " + fault.Message}, scenario.Behaviour
 	case status < http.StatusBadRequest:
 		return undocumentedSuccess(name, status), scenario.Undocumented
 	}
-	return fmt.Sprintf("the status %d is not documented", status), scenario.Undocumented
+	return title{cause: fmt.Sprintf("the status %d is not documented", status)}, scenario.Undocumented
 }
 
-// undocumentedSuccess is the cause of a success that the document does not have, or has for other requests only.
-func undocumentedSuccess(name string, status int) string {
-	return fmt.Sprintf("%s succeeds with %d, which is not documented", name, status)
+// undocumentedSuccess is the title of a success that the document does not have, or has for other requests only.
+func undocumentedSuccess(name string, status int) title {
+	return title{
+		cause: fmt.Sprintf("%s succeeds with %d, which is not documented", name, status),
+		root:  fmt.Sprintf("successes with %d are not documented", status),
+	}
 }
 
-// bodyCause is the cause of a wrong body. Bodies of failures are mostly made in one place of a service.
-func (j *Judge) bodyCause(fault scenario.Fault, x scenario.Interaction) string {
+// bodyTitle is the title of a wrong body. That members are null where they must not be is mostly a setting of what writes
+// the JSON, and where many members are missing, another object was sent.
+func (j *Judge) bodyTitle(fault scenario.Fault, x scenario.Interaction) title {
+	of, place := j.ofBody(fault, x)
+	found := title{cause: strings.TrimSpace(of+" "+place) + " " + saysOf(fault.Keyword)}
+	switch fault.Keyword {
+	case "nullable":
+		found.root = "responses have null where the document does not allow it"
+	case "required":
+		found.root = of + " required members are missing"
+	}
+	return found
+}
+
+// ofBody says of what a wrong body is, and where it is wrong. Bodies of failures are mostly made in one place of a service.
+func (j *Judge) ofBody(fault scenario.Fault, x scenario.Interaction) (of, where string) {
 	if place := j.placeInResponse(fault, x); place.Component != "" {
-		return strings.TrimSpace(fmt.Sprintf("%s in responses: %s", place.Component, place.Pointer)) + " " + saysOf(fault.Keyword)
+		return place.Component + " in responses:", place.Pointer
 	}
-	what := indexOrKey.ReplaceAllString(fault.Where, "/*$2") + " " + saysOf(fault.Keyword)
+	where = indexOrKey.ReplaceAllString(fault.Where, "/*$2")
 	if x.Status >= http.StatusBadRequest {
-		return fmt.Sprintf("a response with %d: %s", x.Status, what)
+		return fmt.Sprintf("a response with %d:", x.Status), where
 	}
-	return fmt.Sprintf("%s, %d: %s", j.Name(x), x.Status, what)
+	return fmt.Sprintf("%s, %d:", j.Name(x), x.Status), where
 }
 
 // placeInResponse finds the component that says what a fault of a body breaks. Faults that the options find, or clients

@@ -60,11 +60,8 @@ func (j *Judge) Accepted(x scenario.Interaction, promise string) error {
 		return nil
 	}
 	if x.Status >= http.StatusOK && x.Status < http.StatusMultipleChoices {
-		return scenario.Broken{
-			Cause:   undocumentedSuccess(j.nameOrMethod(x), x.Status),
-			Rank:    scenario.Undocumented,
-			Message: "no success of the document has this status",
-		}
+		of := undocumentedSuccess(j.nameOrMethod(x), x.Status)
+		return j.broken(x, scenario.Undocumented, of, "no success of the document has this status")
 	}
 	return j.broken(x, scenario.Behaviour, j.refusedTitle(x, promise), "the request is valid, but was refused")
 }

@@ -115,3 +115,31 @@ func TestFailing(t *testing.T) {
 		}
 	}
 }
+
+// What libraries do the same everywhere has a root.
+func TestRoots(t *testing.T) {
+	t.Parallel()
+	judge := thingsJudge(t)
+	inBody := scenario.Violation{Kind: scenario.InvalidBody, In: "body", Pointer: "/name"}
+	for want, err := range map[string]error{
+		"successes with 202 are not documented":                    judge.Accepted(thing(202, `{}`), ""),
+		"bodies that are required may be missing":                  judge.Refused(thing(200, `{}`), scenario.Violation{Kind: scenario.MissingBody}, ""),
+		"null is accepted where the document does not allow it":    judge.Refused(thing(200, `{}`), inBody, "putThing, body /name nullable, refused"),
+		"values of another type are accepted":                      judge.Refused(thing(200, `{}`), inBody, "putThing, body /name anyOf, refused"),
+		"putThing in requests: valid members are refused with 400": judge.Accepted(thing(400, `{}`), "putThing, body /name maxLength, accepted"),
+	} {
+		broken, _ := errors.AsType[scenario.Broken](err)
+		if broken.Root != want {
+			t.Errorf("the root of %q is %q, want %q", broken.Cause, broken.Root, want)
+		}
+	}
+	for body, want := range map[string]string{
+		`{"id":null}`: "responses have null where the document does not allow it",
+		`{"id":"1"}`:  "",
+	} {
+		failures := judge.Failures(thing(200, body), "test", Asked{}, nil)
+		if len(failures) != 1 || failures[0].Root != want {
+			t.Errorf("of %s the failures are %v, want the root %q", body, failures, want)
+		}
+	}
+}

@@ -21,7 +21,6 @@ var succeeds = map[scenario.Kind]string{
 	scenario.UnknownPath:        "at a path that the document does not have",
 	scenario.UnknownMethod:      "with a method that the document does not have",
 	scenario.InvalidParameter:   "with an invalid parameter",
-	scenario.MissingBody:        "without a body",
 	scenario.MalformedBody:      "with a body that is not JSON",
 	scenario.InvalidBody:        "with an invalid body",
 	scenario.UnknownPosition:    "from a position that does not exist",
@@ -54,6 +53,8 @@ func (j *Judge) notRefused(x scenario.Interaction, why scenario.Violation, promi
 	case isAccepted && why.Kind == scenario.WrongMediaType:
 		// Media types are looked at in one place.
 		return title{cause: "bodies of another media type are accepted"}
+	case isAccepted && why.Kind == scenario.MissingBody:
+		return title{cause: name + " succeeds without a body", root: "bodies that are required may be missing"}
 	case isAccepted:
 		return title{cause: fmt.Sprintf("%s succeeds %s", name, succeeds[why.Kind])}
 	}
