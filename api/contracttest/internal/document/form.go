@@ -49,21 +49,28 @@ func bodyOf(content openapi3.Content) (mediaType string, described *openapi3.Sch
 // is.
 func (o *Operation) Encoded(contentType string, body []byte) (sentType string, sent []byte) {
 	mediaType, described := o.Body()
-	value, err := jsonvalue.Decode(body)
-	if contentType != mediaType || IsJSON(mediaType) || err != nil {
+	if contentType != mediaType || IsJSON(mediaType) {
 		return contentType, body
 	}
-	object := jsonvalue.Object(value)
-	text, isText := value.(string)
-	switch {
-	case mediaType == formMedia && object != nil:
-		return contentType, urlEncoded(object)
-	case mediaType == multipartMedia && object != nil:
-		return mime.FormatMediaType(mediaType, map[string]string{"boundary": boundary}), parts(described, object)
-	case isText:
-		return contentType, []byte(text)
+	value, _ := jsonvalue.Decode(body) // what is no JSON stays as it is
+	switch value := value.(type) {
+	case string:
+		return contentType, []byte(value)
+	case map[string]any:
+		return encodedObject(mediaType, described, value, body)
 	}
 	return contentType, body
+}
+
+// encodedObject writes an object as a form: name=Ficus&size=2, or as parts. Of another media type it is left as it is.
+func encodedObject(mediaType string, described *openapi3.Schema, object map[string]any, body []byte) (sentType string, sent []byte) {
+	switch mediaType {
+	case formMedia:
+		return mediaType, urlEncoded(object)
+	case multipartMedia:
+		return mime.FormatMediaType(mediaType, map[string]string{"boundary": boundary}), parts(described, object)
+	}
+	return mediaType, body
 }
 
 // urlEncoded writes an object as a form.

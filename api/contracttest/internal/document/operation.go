@@ -167,16 +167,16 @@ func (o *Operation) Lists(status int) bool { return o.Spec.Responses.Status(stat
 // Succeeds reports whether a status is a success of the operation. Where the document lists successes,
 // "default" is not one of them. A default beside listed successes is for failures, whatever its status is.
 func (o *Operation) Succeeds(status int) bool {
-	if o.responses[strconv.Itoa(status)] != nil || o.responses[class(status)] != nil {
-		return status < http.StatusBadRequest
+	if status >= http.StatusBadRequest {
+		return false
 	}
-	for key := range o.responses {
-		if key[0] == '2' || key[0] == '3' {
-			return false
-		}
-	}
-	return status < http.StatusBadRequest
+	key, _ := o.ResponseAs(status)
+	isListed := key != "" && key != "default"
+	return isListed || !slices.ContainsFunc(slices.Collect(maps.Keys(o.responses)), isOfSuccess)
 }
+
+// isOfSuccess reports whether a key of responses, as 201 or 2XX, is one of successes.
+func isOfSuccess(key string) bool { return strings.ContainsAny(key[:1], "23") }
 
 // FirstSuccess returns the lowest status below 400 that the document lists itself, or 0.
 func (o *Operation) FirstSuccess() int {

@@ -39,10 +39,16 @@ func (d *Draft) adapted(c *single) (filled *single, needs []string) {
 // it, the whole path is of what is known.
 func (c *single) fillPath(d *Draft, made *single) {
 	names := c.operation.PathNames
+	// The path of /tickets/{id}/close names a ticket, and then something of it.
 	isPart := c.use != nil && !c.use.IsNamedBy(c.operation, names[len(names)-1])
 	isOpen := func(parameter *openapi3.Parameter) bool {
-		isOfUse := c.use.IsNamedBy(c.operation, parameter.Name)
-		return c.about != parameter.Name && (isOfUse && isPart || !isOfUse && made.isMadeUp(d, parameter))
+		switch {
+		case c.about == parameter.Name:
+			return false
+		case c.use.IsNamedBy(c.operation, parameter.Name):
+			return isPart
+		}
+		return made.isMadeUp(d, parameter)
 	}
 	chosen := d.Lessons.Path(c.operation, isOpen)
 	if isPart && chosen[c.use.Parameter] != "" {

@@ -47,12 +47,17 @@ var keptInText = []string{"required", "enum", "minLength", "maxLength", "pattern
 
 // isOfField reports whether a variant is of one field of a form, and is what it is meant to be also as text.
 func isOfField(variant values.Variant) bool {
-	// An empty text is no body.
-	isWhole := variant.Pointer == "" && variant.Value != any("")
-	isPlain := isWhole && variant.Keyword == "type" && variant.Valid
-	isField := strings.Count(variant.Pointer, "/") == 1 && !strings.Contains(variant.Pointer, schema.UnknownMember)
-	isKept := variant.Valid && variant.Keyword != "nullable" || slices.Contains(keptInText, variant.Keyword)
-	return isPlain || isField && isKept
+	isEmpty := variant.Value == any("") // an empty text is no body
+	isField := strings.Count(variant.Pointer, "/") == 1
+	switch {
+	case variant.Pointer == "":
+		return variant.Keyword == "type" && variant.Valid && !isEmpty
+	case !isField, strings.Contains(variant.Pointer, schema.UnknownMember):
+		return false
+	case variant.Valid:
+		return variant.Keyword != "nullable"
+	}
+	return slices.Contains(keptInText, variant.Keyword)
 }
 
 // plainBody is the plainest body, with fresh identities: with those of another test a create would be refused.

@@ -40,8 +40,9 @@ func (d *Draft) create(step scenario.Step) []scenario.Step {
 		thing.ID = d.values.Identity(x.Identity)
 	}
 	isGiven := thing.Sent != nil
-	thing.Sent = x.Identified(thing.Sent, thing)
-	if !isGiven {
+	if isGiven {
+		thing.Sent = x.Identified(thing.Sent, thing)
+	} else {
 		thing.Sent = d.varied(x, thing)
 	}
 	if thing.Sent == nil && x.Create.BodySchema() != nil {
@@ -51,15 +52,21 @@ func (d *Draft) create(step scenario.Step) []scenario.Step {
 		thing.Sent = map[string]any{}
 	}
 	created := d.creation(x, thing, thing.Sent)
-	least := d.withoutOptional(x, thing.Sent)
-	hasLess := !isGiven && len(least) < len(thing.Sent)
-	if hasLess && x.Create.Method == http.MethodPost {
-		created.Instead = func() []scenario.Step {
-			return []scenario.Step{d.creation(x, thing, least)}
-		}
+	if !isGiven {
+		created.Instead = d.withLess(x, thing)
 	}
 	created.Then = step.Then
 	return []scenario.Step{created}
+}
+
+// withLess makes the step that creates a thing without what is optional, or is nil if that is nothing else.
+func (d *Draft) withLess(x *resources.Resource, thing *scenario.Thing) func() []scenario.Step {
+	least := d.withoutOptional(x, thing.Sent)
+	hasLess := len(least) < len(thing.Sent)
+	if !hasLess || x.Create.Method != http.MethodPost {
+		return nil
+	}
+	return func() []scenario.Step { return []scenario.Step{d.creation(x, thing, least)} }
 }
 
 // noObject ends a test that would have to tell one thing from another by the members of a body. Of a resource that the
@@ -199,28 +206,34 @@ func (d *Draft) confirm(x *resources.Resource) (steps []scenario.Step) {
 // was created, or the document has no DELETE for it.
 func (p *Planner) Created(got scenario.Interaction) (thing *scenario.Thing, path string) {
 	operation := p.Document.Find(got.Method, got.Path)
-	isRefused := got.Status >= http.StatusMultipleChoices
-	if operation == nil || isRefused {
-		return nil, ""
-	}
-	x := p.resources.Of(operation)
-	isReplaced := got.Method == http.MethodPut && got.Status != http.StatusCreated
-	if x == nil || isReplaced {
+	x := p.createdBy(operation, got)
+	if x == nil || x.Operations[http.MethodDelete] == nil {
 		return nil, ""
 	}
 	remove := x.Operations[http.MethodDelete]
-	isCreate := operation == x.Create || operation == x.Operations[http.MethodPut]
-	if remove == nil || !isCreate {
-		return nil, ""
-	}
 	thing = x.Thing(identityIn(x, operation, got))
 	path = p.resources.UseOf(remove).Fill(remove, remove.Template, thing)
-	// Of what is below another resource the path lacks that.
+	// Of what is below another resource the path lacks that: /tickets/{id}/comments/7.
 	isPart := strings.Contains(path, "{")
 	if thing.ID == nil || isPart {
 		return nil, ""
 	}
 	return thing, path
+}
+
+// createdBy is the resource of which a response says that one was created, or nil.
+func (p *Planner) createdBy(operation *document.Operation, got scenario.Interaction) *resources.Resource {
+	isReplaced := got.Method == http.MethodPut && got.Status != http.StatusCreated
+	isSuccess := got.Status < http.StatusMultipleChoices && !isReplaced
+	if operation == nil || !isSuccess {
+		return nil
+	}
+	x := p.resources.Of(operation)
+	isCreate := x != nil && slices.Contains([]*document.Operation{x.Create, x.Operations[http.MethodPut]}, operation)
+	if !isCreate {
+		return nil
+	}
+	return x
 }
 
 // identityIn is the identity of what a response says was created, or nil.

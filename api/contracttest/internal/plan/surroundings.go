@@ -85,12 +85,19 @@ func (s *surroundings) check(x scenario.Interaction) error {
 		return s.checkNotFound(x)
 	case s.odd:
 		return s.checkOdd(x)
-	case s.why != nil && !s.why.Allows(x.Status) && s.mayBeMissing(x.Status):
-		return s.missing()
 	case s.why != nil:
-		return s.draft.Judge.Refused(x, *s.why, s.promise)
+		return s.checkRefused(x)
 	}
 	return s.checkValid(x)
+}
+
+// checkRefused checks the response to a request that must be refused. For another reason than the test has in mind, it
+// may be refused with another status: because of what it names, for example.
+func (s *surroundings) checkRefused(x scenario.Interaction) error {
+	if !s.why.Allows(x.Status) && s.mayBeMissing(x.Status) {
+		return s.missing()
+	}
+	return s.draft.Judge.Refused(x, *s.why, s.promise)
 }
 
 const (
@@ -137,23 +144,23 @@ func (s *surroundings) checkValid(x scenario.Interaction) error {
 func (s *surroundings) mayBeRefused(status int) scenario.Untried {
 	isConflict := status == http.StatusConflict
 	isUnknown := !s.use.IsOn(s.operation) && !s.draft.resources.Creates(s.operation)
-	isRefused := status >= http.StatusBadRequest && status < http.StatusInternalServerError
-	isHidden := s.isOfName() && slices.Contains(hidings, status)
-	switch {
-	case isHidden:
-		return "the path has a name that nothing has"
-	case s.mayBeMissing(status):
-		return s.missing()
-	case isConflict && isUnknown:
-		return noIdentity
-	case isConflict && len(s.shared) > 0:
-		return "the identity is taken, and no test can remove it"
-	case isRefused && s.madeUp:
-		return "only the service knows its values"
-	case isRefused && s.deletesNothing(status):
-		return "it deletes what exists, and no test knows what that may be"
-	case s.isOfState(status):
-		return "it depends on the state of the service alone"
+	isRefused := status/100 == 4
+	excuses := []struct {
+		holds bool
+		why   scenario.Untried
+	}{
+		{s.isOfName() && slices.Contains(hidings, status), "the path has a name that nothing has"},
+		{s.mayBeMissing(status), s.missing()},
+		{isConflict && isUnknown, noIdentity},
+		{isConflict && len(s.shared) > 0, "the identity is taken, and no test can remove it"},
+		{isRefused && s.madeUp, "only the service knows its values"},
+		{isRefused && s.deletesNothing(status), "it deletes what exists, and no test knows what that may be"},
+		{s.isOfState(status), "it depends on the state of the service alone"},
+	}
+	for _, excuse := range excuses {
+		if excuse.holds {
+			return excuse.why
+		}
 	}
 	return ""
 }

@@ -98,17 +98,28 @@ func (s *Set) resourceAt(shape string) *Resource {
 // /tickets/{id}/close.
 func (s *Set) inferBelow() {
 	for _, operation := range s.document.Operations {
-		isKnown := s.uses[operation] != nil || s.IsLeftOut(operation) || !s.Infers(operation)
-		for i := len(operation.PathNames) - 1; i >= 0 && !isKnown; i-- {
-			if isKnown = s.values.IsGiven(operation.PathNames[i]); isKnown {
-				break
-			}
-			if x := s.resourceAt(operation.Prefix(i)); x != nil && !s.IsLeftOut(x.Create) {
-				s.uses[operation] = &Use{x, operation.PathNames[i]}
-				isKnown = true
-			}
+		isKnown := s.uses[operation] != nil || s.IsLeftOut(operation)
+		if isKnown || !s.Infers(operation) {
+			continue
+		}
+		if above := s.useAbove(operation); above != nil {
+			s.uses[operation] = above
 		}
 	}
+}
+
+// useAbove says which resource the path of an operation names that is not on it, or is nil: the last one that the path
+// names, unless the options give a parameter after it.
+func (s *Set) useAbove(operation *document.Operation) *Use {
+	for i, name := range slices.Backward(operation.PathNames) {
+		if s.values.IsGiven(name) {
+			return nil
+		}
+		if x := s.resourceAt(operation.Prefix(i)); x != nil && !s.IsLeftOut(x.Create) {
+			return &Use{x, name}
+		}
+	}
+	return nil
 }
 
 // inferredOn returns the operation with a method on the resource that another one reads, or nothing.
@@ -138,10 +149,12 @@ func (s *Set) inferredCreate(above, replace string) *document.Operation {
 // isDeclared reports whether the options or links declare what was inferred. What is declared is true, and
 // what was inferred may contradict it.
 func (s *Set) isDeclared(create, get *document.Operation) bool {
-	other := s.uses[get]
-	isOfOther := other != nil && other.Create != create
-	declares := func(declared scenario.Resource) bool { return declared.Create == create.ID }
-	return isOfOther || slices.ContainsFunc(s.declared.Resources, declares)
+	if other := s.uses[get]; other != nil && other.Create != create {
+		return true
+	}
+	return slices.ContainsFunc(s.declared.Resources, func(declared scenario.Resource) bool {
+		return declared.Create == create.ID
+	})
 }
 
 // identification says where the identity of a resource is, and whether the client or the service chooses it.

@@ -154,17 +154,23 @@ func (s *Set) inferParameter(l *List, parameter *openapi3.Parameter, items *open
 	}
 	described, _ := document.ParameterSchema(parameter)
 	wanted := s.values.Flatten(described)
-	if member := s.memberOfParameter(items, parameter.Name, l.ID); member != "" {
-		if s.selectsBy(l, parameter, wanted, items, member) {
-			l.Filters[parameter.Name] = member
-		}
-		return
+	member := s.memberOfParameter(items, parameter.Name, l.ID)
+	switch {
+	case member == "":
+		l.inferMeaning(parameter.Name, wanted)
+	case s.selectsBy(l, parameter, wanted, items, member):
+		l.Filters[parameter.Name] = member
 	}
+}
+
+// inferMeaning notes what a parameter does that has no name of a member. Of several parameters with one meaning, such
+// as limit and per_page, the first one has it.
+func (l *List) inferMeaning(parameter string, wanted *openapi3.Schema) {
 	for _, meaning := range l.meanings() {
 		fits := wanted.Type.Is("integer") || !meaning.isNumber
-		isFree := *meaning.parameter == ""
-		if fits && isFree && isAmong(meaning.names, parameter.Name) {
-			*meaning.parameter = parameter.Name
+		isOpen := *meaning.parameter == "" && isAmong(meaning.names, parameter)
+		if fits && isOpen {
+			*meaning.parameter = parameter
 		}
 	}
 }
@@ -213,8 +219,8 @@ func (s *Set) selectsBy(l *List, parameter *openapi3.Parameter, wanted, items *o
 // sameKind reports whether two schemas have the same type, which is neither array nor object.
 func sameKind(one, other *openapi3.Schema) bool {
 	types := one.Type.Slice()
-	isScalar := !one.Type.Is("object") && !one.Type.Is("array")
-	return isScalar && len(types) == 1 && slices.Equal(types, other.Type.Slice())
+	isOne := len(types) == 1 && schema.IsScalar(one)
+	return isOne && slices.Equal(types, other.Type.Slice())
 }
 
 // sentence says what was inferred of a list, so that its author can see a wrong guess, and correct it.

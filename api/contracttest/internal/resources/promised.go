@@ -3,6 +3,7 @@ package resources
 import (
 	"net/http"
 	"regexp"
+	"slices"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 )
@@ -36,30 +37,27 @@ func (x *Resource) AssignsOnce() bool {
 
 // RefusesConflicts reports whether a second create with an identity must fail.
 func (x *Resource) RefusesConflicts() bool {
-	isChosen := !x.IsAssigned && x.Create.Method == http.MethodPost
-	return isChosen && x.Create.Lists(http.StatusConflict)
+	return x.isChosenInBody() && x.Create.Lists(http.StatusConflict)
 }
 
 // RefusesAbsent reports whether the document says that an operation refuses what does not exist. Of an
 // inferred resource it must list the status itself.
 func (x *Resource) RefusesAbsent(operation *document.Operation) bool {
-	for _, status := range []int{http.StatusNotFound, http.StatusGone} {
-		isSure := !x.IsInferred || operation.Lists(status)
-		if isSure && operation.Response(status) != nil {
-			return true
+	return slices.ContainsFunc([]int{http.StatusNotFound, http.StatusGone}, func(status int) bool {
+		if x.IsInferred {
+			return operation.Lists(status)
 		}
-	}
-	return false
+		return operation.Response(status) != nil
+	})
 }
 
 // MayIgnoreAbsence reports whether an operation may succeed on what does not exist: deleting twice may
 // be fine, if the document does not say otherwise.
 func (x *Resource) MayIgnoreAbsence(operation *document.Operation) bool {
-	isCertain := operation.Method != http.MethodDelete && !x.IsInferred
-	if isCertain || operation.Lists(http.StatusNotFound) {
-		return false
+	if x.IsInferred {
+		return !operation.Lists(http.StatusNotFound)
 	}
-	return x.IsInferred || operation.Response(http.StatusNotFound) == nil
+	return operation.Method == http.MethodDelete && operation.Response(http.StatusNotFound) == nil
 }
 
 // FindingOnes are the operations on a thing that must find it, the one that deletes it last.

@@ -53,11 +53,15 @@ func (x *Resource) Target(thing *scenario.Thing) *scenario.Thing {
 
 // Identified gives the body of a create an identity, if the client chooses that.
 func (x *Resource) Identified(body map[string]any, thing *scenario.Thing) map[string]any {
-	isChosen := !x.IsAssigned && x.Create.Method == http.MethodPost
-	if body != nil && isChosen {
+	if body != nil && x.isChosenInBody() {
 		body[x.Member] = thing.ID
 	}
 	return body
+}
+
+// isChosenInBody reports whether the client chooses the identity, and a create has it in its body.
+func (x *Resource) isChosenInBody() bool {
+	return !x.IsAssigned && x.Create.Method == http.MethodPost
 }
 
 // Methods are those of the operations on one resource, sorted.

@@ -38,8 +38,14 @@ func IsObject(schema *openapi3.Schema) bool {
 }
 
 // IsNumber reports whether a schema is one of numbers, whole or not.
-func IsNumber(schema *openapi3.Schema) bool {
-	return schema.Type.Is("integer") || schema.Type.Is("number")
+func IsNumber(schema *openapi3.Schema) bool { return isOfType(schema, "integer", "number") }
+
+// IsScalar reports whether a schema is not one of arrays, nor of objects.
+func IsScalar(schema *openapi3.Schema) bool { return !isOfType(schema, "array", "object") }
+
+// isOfType reports whether a schema has one type only, which is one of some.
+func isOfType(schema *openapi3.Schema, types ...string) bool {
+	return slices.ContainsFunc(types, schema.Type.Is)
 }
 
 // IsClosed reports whether a schema forbids members that it does not name.

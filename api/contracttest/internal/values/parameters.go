@@ -116,8 +116,7 @@ func (g *Generator) isWrongText(wanted *openapi3.Schema, variant Variant) bool {
 
 // isScalar reports whether a parameter has one value, so that giving it twice is a mistake.
 func (g *Generator) isScalar(wanted *openapi3.Schema) bool {
-	flat := g.Flatten(wanted)
-	return !flat.Type.Is("array") && !flat.Type.Is("object")
+	return schema.IsScalar(g.Flatten(wanted))
 }
 
 // asRead returns what a service reads where a value is written as text, as far as it can. Members that no
