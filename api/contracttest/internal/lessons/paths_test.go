@@ -53,7 +53,7 @@ func TestKnownPath(t *testing.T) {
 		operation := read.Operation(id)
 		path := operation.Template
 		isOpen := func(*openapi3.Parameter) bool { return true }
-		for name, text := range lessons.For(generator.ForTest(1)).Path(operation, isOpen) {
+		for name, text := range lessons.For(generator.ForTest(t.Name())).Path(operation, isOpen) {
 			path = strings.ReplaceAll(path, "{"+name+"}", text)
 		}
 		return path

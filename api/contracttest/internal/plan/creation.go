@@ -204,15 +204,15 @@ func (d *Draft) confirm(x *resources.Resource) (steps []scenario.Step) {
 
 // Created returns what a response says was created, and the path at which it can be deleted; or nil, if nothing
 // was created, or the document has no DELETE for it.
-func (p *Planner) Created(got scenario.Interaction) (thing *scenario.Thing, path string) {
-	operation := p.Document.Find(got.Method, got.Path)
-	x := p.createdBy(operation, got)
+func (s *Drafts) Created(got scenario.Interaction) (thing *scenario.Thing, path string) {
+	operation := s.Document.Find(got.Method, got.Path)
+	x := s.createdBy(operation, got)
 	if x == nil || x.Operations[http.MethodDelete] == nil {
 		return nil, ""
 	}
 	remove := x.Operations[http.MethodDelete]
 	thing = x.Thing(identityIn(x, operation, got))
-	path = p.resources.UseOf(remove).Fill(remove, remove.Template, thing)
+	path = s.resources.UseOf(remove).Fill(remove, remove.Template, thing)
 	// Of what is below another resource the path lacks that: /tickets/{id}/comments/7.
 	isPart := strings.Contains(path, "{")
 	if thing.ID == nil || isPart {
@@ -222,13 +222,13 @@ func (p *Planner) Created(got scenario.Interaction) (thing *scenario.Thing, path
 }
 
 // createdBy is the resource of which a response says that one was created, or nil.
-func (p *Planner) createdBy(operation *document.Operation, got scenario.Interaction) *resources.Resource {
+func (s *Drafts) createdBy(operation *document.Operation, got scenario.Interaction) *resources.Resource {
 	isReplaced := got.Method == http.MethodPut && got.Status != http.StatusCreated
 	isSuccess := got.Status < http.StatusMultipleChoices && !isReplaced
 	if operation == nil || !isSuccess {
 		return nil
 	}
-	x := p.resources.Of(operation)
+	x := s.resources.Of(operation)
 	isCreate := x != nil && slices.Contains([]*document.Operation{x.Create, x.Operations[http.MethodPut]}, operation)
 	if !isCreate {
 		return nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
+	"github.com/plantstore/plantstore/api/contracttest/internal/values"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
@@ -14,13 +15,13 @@ import (
 // sends the value, so a service that takes another one goes unnoticed.
 
 // defaultsOf are the defaults of members that a create may leave out, by name.
-func (p *Planner) defaultsOf(x *resources.Resource) map[string]any {
+func defaultsOf(generator *values.Generator, x *resources.Resource) map[string]any {
 	defaults := map[string]any{}
 	described := x.Create.BodySchema()
-	for _, name := range p.values.Names(described) {
-		property := p.values.Property(described, name)
-		isRequired := slices.Contains(p.values.Flatten(described).Required, name)
-		isPart := name != x.Member && !isRequired && !p.values.IsAbsent(property) && !p.values.IsGiven(name)
+	for _, name := range generator.Names(described) {
+		property := generator.Property(described, name)
+		isRequired := slices.Contains(generator.Flatten(described).Required, name)
+		isPart := name != x.Member && !isRequired && !generator.IsAbsent(property) && !generator.IsGiven(name)
 		if isPart && property.Default != nil {
 			defaults[name] = jsonvalue.Normal(property.Default)
 		}
@@ -31,7 +32,7 @@ func (p *Planner) defaultsOf(x *resources.Resource) map[string]any {
 // defaultTests are the tests of defaults of what is created.
 func (p *Planner) defaultTests() (all []Test) {
 	for _, x := range p.resources.All {
-		if x.Operations[http.MethodGet] == nil || len(p.defaultsOf(x)) == 0 {
+		if x.Operations[http.MethodGet] == nil || len(defaultsOf(p.values, x)) == 0 {
 			continue
 		}
 		name := fmt.Sprintf("sequence, %s: what is left out has its default", x.Create.ID)
@@ -44,7 +45,7 @@ func (p *Planner) defaultTests() (all []Test) {
 // have any value.
 func (d *Draft) takesDefaults(x *resources.Resource) []scenario.Step {
 	thing := x.Thing(nil)
-	defaults := d.defaultsOf(x)
+	defaults := defaultsOf(d.values, x)
 	thing.Sent = d.varied(x, thing)
 	for name := range defaults {
 		delete(thing.Sent, name)

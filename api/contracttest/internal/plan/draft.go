@@ -12,6 +12,7 @@ import (
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
 	"github.com/plantstore/plantstore/api/contracttest/internal/lessons"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
@@ -22,10 +23,19 @@ import (
 // that is, what else it needs, and how the identity is written into its path. Tests therefore name no
 // operation and no path.
 
+// Drafts make a draft for each run of a test, from what is known of a service.
+type Drafts struct {
+	Document  *document.Document
+	Judge     *judge.Judge
+	resources *resources.Set
+	Lessons   *lessons.Lessons
+	values    *values.Generator
+}
+
 // Draft makes the steps of one run of a test. What it draws depends on the name of the test only.
 type Draft struct {
-	*Planner
-	// Those of the planner, with the generator of the test.
+	*Drafts
+	// Those of all tests, with the generator of this one.
 	Lessons *lessons.Lessons
 	values  *values.Generator
 	// What the things of a resource are below.
@@ -33,11 +43,11 @@ type Draft struct {
 }
 
 // Draft returns what makes the steps of one run of a test.
-func (p *Planner) Draft(test string) *Draft {
-	generator := p.values.ForTest(numberOf(test))
+func (s *Drafts) Draft(test string) *Draft {
+	generator := s.values.ForTest(test)
 	return &Draft{
-		Planner: p,
-		Lessons: p.Lessons.For(generator),
+		Drafts:  s,
+		Lessons: s.Lessons.For(generator),
 		values:  generator,
 		parents: map[*resources.Resource]*scenario.Thing{},
 	}
@@ -74,6 +84,11 @@ func failing(format string, args ...any) []scenario.Step {
 	return []scenario.Step{{Check: func(scenario.Interaction) error {
 		return scenario.Brokenf(format, args...)
 	}}}
+}
+
+// untried is a step that ends a test without a failure.
+func untried(why scenario.Untried) []scenario.Step {
+	return []scenario.Step{{Check: func(scenario.Interaction) error { return why }}}
 }
 
 // complete makes a request of a call: what the operation requires is added. A required If-Match is the ETag
@@ -135,6 +150,16 @@ func (d *Draft) request(operation *document.Operation, call scenario.Call, heade
 		request.Body = jsonvalue.Encode(body)
 	}
 	return encoded(operation, request)
+}
+
+// encoded is a request whose body is written as its media type says.
+func encoded(operation *document.Operation, request scenario.Request) scenario.Request {
+	contentType, body := operation.Encoded(request.Header.Get("Content-Type"), request.Body)
+	if contentType != "" {
+		request.Header.Set("Content-Type", contentType)
+	}
+	request.Body = body
+	return request
 }
 
 // filledPath fills what is left of a path template with what is known, or is the plainest.
@@ -252,40 +277,12 @@ func (d *Draft) Remove(thing *scenario.Thing) (steps []scenario.Step) {
 
 // Accepted returns an error unless a response is a success, as package judge says. An inferred resource
 // may have no ETag of the form that a condition has. promise is what the request was made for, or nothing.
-func (p *Planner) Accepted(x scenario.Interaction, promise string) error {
-	use := p.resources.UseOf(p.Document.Serving(x.Method, x.Path))
+func (s *Drafts) Accepted(x scenario.Interaction, promise string) error {
+	use := s.resources.UseOf(s.Document.Serving(x.Method, x.Path))
 	isCondition := x.Status == http.StatusBadRequest && x.HasRequestHeader("If-Match", "If-None-Match")
 	isInferred := use != nil && use.IsInferred
 	if isCondition && isInferred {
 		return scenario.Untried("the header has no ETag of the service")
 	}
-	return p.Judge.Accepted(x, promise)
-}
-
-// targetOf is the URL of the service that an interaction was with.
-func targetOf(x scenario.Interaction) string {
-	address, _, _ := strings.Cut(x.URL, "?")
-	return strings.TrimSuffix(address, x.Path)
-}
-
-// leadsTo resolves a reference in a response (RFC 3986, section 5) and returns where it leads, path and
-// query below the service. It must not lead elsewhere. A client with credentials must not follow a service
-// to another host.
-func leadsTo(x scenario.Interaction, reference string) (path string, query []string, err error) {
-	from, err := x.ParsedURL()
-	if err == nil {
-		from, err = from.Parse(reference)
-	}
-	if err != nil {
-		return "", nil, scenario.Brokenf("leads to %q: %v", reference, err)
-	}
-	if from.RawQuery != "" {
-		query = strings.Split(from.RawQuery, "&")
-	}
-	from.RawQuery = ""
-	path, isBelow := strings.CutPrefix(from.String(), targetOf(x))
-	if !isBelow || !strings.HasPrefix(path, "/") {
-		return "", nil, scenario.Brokenf("leads to %s, which is not below %s", from, targetOf(x))
-	}
-	return path, query, nil
+	return s.Judge.Accepted(x, promise)
 }

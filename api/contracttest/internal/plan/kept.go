@@ -92,7 +92,7 @@ func (p *Planner) maker(operation *document.Operation) *singleMaker {
 	return &singleMaker{
 		Planner:   p,
 		operation: operation,
-		values:    p.values.ForTest(numberOf(operation.ID)),
+		values:    p.values.ForTest(operation.ID),
 		tests:     &operationTests{},
 	}
 }

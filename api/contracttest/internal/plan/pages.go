@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -153,11 +152,11 @@ func (r *reader) read(x scenario.Interaction) (err error) {
 // member, and a member more clearly than counting, which may go wrong where a service leaves items out.
 func (r *reader) next(x scenario.Interaction) (end pageEnd, reference string) {
 	isEmpty := len(r.found.ids) == 0
-	link := linkTarget.FindStringSubmatch(x.Header.Get("Link"))
+	link := nextLink(x)
 	followsLink := !r.byAfter && !isEmpty
 	switch {
-	case link != nil && followsLink:
-		return another, link[1]
+	case link != "" && followsLink:
+		return another, link
 	case r.list.Next != "":
 		return r.byMember(nextOf(r.list, x))
 	case isEmpty:
@@ -225,62 +224,4 @@ func nextOf(l *resources.List, x scenario.Interaction) string {
 		value = jsonvalue.Object(value)[name]
 	}
 	return fmt.Sprint(cmp.Or(value, any("")))
-}
-
-// linkTarget finds the reference in a Link to the next page.
-var linkTarget = regexp.MustCompile(`<([^>]*)>; *rel="?next"?`)
-
-// walk reads the pages of an operation for a query, and those to which Link leads from it.
-func (d *Draft) walk(step scenario.Step) []scenario.Step {
-	operation := d.Document.Operation(step.Walk.Operation)
-	if operation == nil {
-		return failing("the document has no operation %s", step.Walk.Operation)
-	}
-	w := &linkWalk{
-		method: operation.Method,
-		path:   operation.Template,
-		pairs:  []string{step.Walk.Query.Encode()},
-		visit:  step.Walk.Visit,
-	}
-	return []scenario.Step{w.step()}
-}
-
-// linkWalk is a walk by Link.
-type linkWalk struct {
-	method, path string
-	pairs        []string
-	visit        func(scenario.Interaction) (enough bool, err error)
-}
-
-// step is the request of the next page.
-func (w *linkWalk) step() scenario.Step {
-	return scenario.Step{
-		Send: func() (scenario.Request, error) {
-			return scenario.Request{
-				Method: w.method,
-				Path:   w.path,
-				Query:  w.pairs,
-				Header: http.Header{},
-			}, nil
-		},
-		Expect: scenario.Accepted,
-		Check:  w.read,
-		Then: func(scenario.Interaction) []scenario.Step {
-			if w.path == "" {
-				return nil
-			}
-			return []scenario.Step{w.step()}
-		},
-	}
-}
-
-// read visits a page. The path is empty then if there is no other.
-func (w *linkWalk) read(x scenario.Interaction) error {
-	enough, err := w.visit(x)
-	link := linkTarget.FindStringSubmatch(x.Header.Get("Link"))
-	if w.path = ""; err != nil || enough || link == nil {
-		return err
-	}
-	w.path, w.pairs, err = leadsTo(x, link[1])
-	return err
 }

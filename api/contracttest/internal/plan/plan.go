@@ -67,8 +67,6 @@ package plan
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"hash/fnv"
 	"iter"
 	"net/http"
 	"slices"
@@ -131,14 +129,7 @@ const (
 // Planner makes the tests of a document. The tests of an operation are made when they are asked for.
 type Planner struct {
 	Settings
-	Document *document.Document
-	Judge    *judge.Judge
-
-	values    *values.Generator
-	resources *resources.Set
-
-	// Lessons are what responses have taught.
-	Lessons *lessons.Lessons
+	*Drafts
 
 	mu   sync.Mutex
 	made map[*document.Operation]*operationTests
@@ -156,11 +147,15 @@ func New(judge *judge.Judge, settings Settings) *Planner {
 	settings.Few = len(judge.Document.Operations) > manyOperations
 	generator := values.New(settings.Settings)
 	return &Planner{
-		Settings: settings, Document: judge.Document, Judge: judge,
-		values:    generator,
-		resources: resources.Find(judge.Document, generator, settings.Declared),
-		Lessons:   lessons.New(judge.Document, generator),
-		made:      map[*document.Operation]*operationTests{},
+		Settings: settings,
+		Drafts: &Drafts{
+			Document:  judge.Document,
+			Judge:     judge,
+			resources: resources.Find(judge.Document, generator, settings.Declared),
+			Lessons:   lessons.New(judge.Document, generator),
+			values:    generator,
+		},
+		made: map[*document.Operation]*operationTests{},
 	}
 }
 
@@ -306,15 +301,7 @@ func (p *Planner) PlainTest(operation *document.Operation) (test Test, ok bool) 
 
 // newTest is a test of one promise, which is its name.
 func newTest(name string, steps func() []scenario.Step) Test {
-	return Test{Test: scenario.Test{Name: name, Steps: steps}, Number: numberOf(name)}
-}
-
-// numberOf is a number for a name, which is the same in every run. Draws depend on it, so that a test draws
-// the same values alone and among all others.
-func numberOf(name string) uint64 {
-	hash := fnv.New64a()
-	fmt.Fprint(hash, name)
-	return hash.Sum64()
+	return Test{Test: scenario.Test{Name: name, Steps: steps}, Number: values.NumberOf(name)}
 }
 
 // whyNotTested is why the options want no tests of an operation, or nothing.

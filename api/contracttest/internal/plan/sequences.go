@@ -220,11 +220,6 @@ func (d *Draft) readSeesChange(x *resources.Resource) []scenario.Step {
 // noJSONBody is why a resource cannot be changed by a test.
 const noJSONBody scenario.Untried = "the body is not JSON"
 
-// untried is a step that ends a test without a failure.
-func untried(why scenario.Untried) []scenario.Step {
-	return []scenario.Step{{Check: func(scenario.Interaction) error { return why }}}
-}
-
 // objectBodies are the objects that are at the edge of some keyword of a schema.
 func (d *Draft) objectBodies(described *openapi3.Schema) (bodies []map[string]any) {
 	for _, variant := range d.values.Obeying(described) {

@@ -32,17 +32,17 @@ var managed = regexp.MustCompile(`(?i)^(_?id|uuid|e?tag|version|revision|href|ur
 
 // shows returns an error unless a response has the members that a request had, as far as
 // the document gives both the same name. A response that is no object is not the resource.
-func (p *Planner) shows(x scenario.Interaction, sent map[string]any, operation *document.Operation) error {
+func (s *Drafts) shows(x scenario.Interaction, sent map[string]any, operation *document.Operation) error {
 	object := x.Object()
 	if object == nil {
 		return nil
 	}
 	sent = jsonvalue.Object(jsonvalue.Normal(sent))
-	of := p.resources.Of(operation)
+	of := s.resources.Of(operation)
 	c := comparison{lenient: of != nil && of.IsInferred}
 	for _, name := range c.lost(schema.Parts(operation.ResultOf(x.Status)), sent, object) {
 		switch {
-		case p.isManaged(of, operation, name):
+		case s.isManaged(of, operation, name):
 		case of != nil && operation == of.Create:
 			// Most tests begin with a create.
 			return scenario.BrokenBy(operation.ID+": "+name+" is not what was sent", "was sent %s = %v, but has %v", name, sent[name], object[name])
@@ -55,7 +55,7 @@ func (p *Planner) shows(x scenario.Interaction, sent map[string]any, operation *
 
 // isManaged reports whether a service may set a member itself. Only where both have one schema: otherwise
 // the author would not have asked for the member.
-func (p *Planner) isManaged(x *resources.Resource, operation *document.Operation, name string) bool {
+func (s *Drafts) isManaged(x *resources.Resource, operation *document.Operation, name string) bool {
 	if x == nil || name == x.Member || !managed.MatchString(name) {
 		return false
 	}

@@ -175,16 +175,6 @@ func (c *single) request(thing *scenario.Thing) scenario.Request {
 	return encoded(c.operation, request)
 }
 
-// encoded is a request whose body is written as its media type says.
-func encoded(operation *document.Operation, request scenario.Request) scenario.Request {
-	contentType, body := operation.Encoded(request.Header.Get("Content-Type"), request.Body)
-	if contentType != "" {
-		request.Header.Set("Content-Type", contentType)
-	}
-	request.Body = body
-	return request
-}
-
 // withMember sets a member of an object that has it.
 func withMember(body []byte, name string, value any) []byte {
 	// A body that is no JSON has no member.

@@ -33,7 +33,9 @@
 package values
 
 import (
+	"hash/fnv"
 	"hash/maphash"
+	"io"
 	"math/rand/v2"
 	"sync/atomic"
 
@@ -120,9 +122,17 @@ func New(settings Settings) *Generator {
 	return g
 }
 
-// ForTest returns a generator whose draws depend on the seed and a number only, not on what other
+// NumberOf is a number for the name of a test, which is the same in every run. Draws depend on it, so that a test draws
+// the same values alone and among all others.
+func NumberOf(test string) uint64 {
+	hash := fnv.New64a()
+	_, _ = io.WriteString(hash, test)
+	return hash.Sum64()
+}
+
+// ForTest returns a generator whose draws depend on the seed and the name of a test only, not on what other
 // tests have drawn. They have the same identities, of which none is drawn twice.
-func (g *Generator) ForTest(number uint64) *Generator {
+func (g *Generator) ForTest(test string) *Generator {
 	other := &Generator{
 		Settings:  g.Settings,
 		Shapes:    g.Shapes,
@@ -130,7 +140,7 @@ func (g *Generator) ForTest(number uint64) *Generator {
 		drawn:     g.drawn,
 		stopped:   g.stopped,
 	}
-	other.restart(number)
+	other.restart(NumberOf(test))
 	return other
 }
 

@@ -123,7 +123,7 @@ func TestFlatten(t *testing.T) {
 func TestIdentities(t *testing.T) {
 	t.Parallel()
 	one := New(Settings{})
-	other := one.ForTest(7)
+	other := one.ForTest("a test")
 	seen := map[string]bool{}
 	for _, text := range []string{`{"type":"integer"}`, `{"type":"string"}`, `{"type":"string","format":"uuid"}`, `{"type":"string","maxLength":4}`} {
 		for _, g := range []*Generator{one, other, one} {
