@@ -14,12 +14,12 @@ import (
 // it stays.
 
 // adapted is a test of one request with what the service is known to need, and the names of what it needs.
-func (d *Draft) adapted(c *single) (filled *single, needs []string) {
+func adapted(d *Draft, c *single) (filled *single, needs []string) {
 	filled = new(*c)
 	filled.parameters = maps.Clone(c.parameters)
 	filled.header = c.header.Clone()
 	for _, parameter := range c.operation.Parameters {
-		names := d.namesOf(c, parameter)
+		names := namesOf(d, c, parameter)
 		if len(names) == 0 {
 			continue
 		}
@@ -62,7 +62,7 @@ func (c *single) fillPath(d *Draft, made *single) {
 }
 
 // namesOf are the names under which a parameter of a request is looked up: none, if the test creates what it names.
-func (d *Draft) namesOf(c *single, parameter *openapi3.Parameter) []string {
+func namesOf(d *Draft, c *single, parameter *openapi3.Parameter) []string {
 	switch {
 	case d.values.IsGiven(parameter.Name), c.about == parameter.Name:
 		return nil

@@ -51,7 +51,7 @@ func (s *successes) atOnce(calls []scenario.Call) (all scenario.Step) {
 
 // identitiesDiffer fails if creates at the same time give one identity twice. The first create, which is alone, also
 // makes what the others need.
-func (d *Draft) identitiesDiffer(x *resources.Resource) []scenario.Step {
+func identitiesDiffer(d *Draft, x *resources.Resource) []scenario.Step {
 	first := x.Thing(nil)
 	created := &successes{}
 	return []scenario.Step{{Create: first}, scenario.Later(func() []scenario.Step {
@@ -81,7 +81,7 @@ func differ(x *resources.Resource, created []scenario.Interaction) error {
 }
 
 // createsOne fails if creates at the same time with one identity succeed, although a second one must conflict.
-func (d *Draft) createsOne(x *resources.Resource) []scenario.Step {
+func createsOne(d *Draft, x *resources.Resource) []scenario.Step {
 	first := x.Thing(nil)
 	created := &successes{}
 	return []scenario.Step{{Create: first}, scenario.Later(func() []scenario.Step {
@@ -105,17 +105,17 @@ func changesOnce(method string) func(d *Draft, x *resources.Resource) []scenario
 		thing := x.Thing(nil)
 		before := &version{}
 		changed := &successes{}
-		steps := append([]scenario.Step{{Create: thing}}, d.version(thing, before)...)
+		steps := append([]scenario.Step{{Create: thing}}, readVersion(d, thing, before)...)
 		return append(steps, scenario.Later(func() []scenario.Step {
 			if strings.HasPrefix(before.etag, "W/") {
 				return untried(weakETags)
 			}
-			calls := d.changesOf(x.Operations[method], thing, before.etag)
+			calls := changesOf(d, x.Operations[method], thing, before.etag)
 			if calls == nil {
 				return untried("its values do not vary")
 			}
 			after := &version{}
-			return append(append([]scenario.Step{changed.atOnce(calls)}, d.version(thing, after)...), scenario.Verify(func() error {
+			return append(append([]scenario.Step{changed.atOnce(calls)}, readVersion(d, thing, after)...), scenario.Verify(func() error {
 				if len(changed.all) <= 1 {
 					return nil
 				}
@@ -131,7 +131,7 @@ func changesOnce(method string) func(d *Draft, x *resources.Resource) []scenario
 
 // changesOf are calls that change a thing, each to other values: a change to what is there may leave the ETag. None, if
 // the values do not differ.
-func (d *Draft) changesOf(operation *document.Operation, thing *scenario.Thing, etag string) (calls []scenario.Call) {
+func changesOf(d *Draft, operation *document.Operation, thing *scenario.Thing, etag string) (calls []scenario.Call) {
 	described := operation.BodySchema()
 	if described == nil {
 		return nil

@@ -15,7 +15,7 @@ import (
 
 // notBelowAnother asks for a thing below another parent than its own: no operation may find it there, and no list may
 // have it.
-func (d *Draft) notBelowAnother(x *resources.Resource) []scenario.Step {
+func notBelowAnother(d *Draft, x *resources.Resource) []scenario.Step {
 	thing := x.Thing(nil)
 	other := x.Parent.Thing(nil)
 	steps := []scenario.Step{{Create: thing}, {Create: other}}
@@ -27,18 +27,18 @@ func (d *Draft) notBelowAnother(x *resources.Resource) []scenario.Step {
 		}
 		for _, list := range d.resources.Lists {
 			if list.Resource == x {
-				steps = append(steps, d.notListed(list, moved))
+				steps = append(steps, notListed(d, list, moved))
 			}
 		}
 		for _, operation := range x.FindingOnes() {
-			steps = append(steps, d.refusedOn(operation, moved, fmt.Sprintf("it was created below %v", thing.Parent.ID)))
+			steps = append(steps, refusedOn(d, operation, moved, fmt.Sprintf("it was created below %v", thing.Parent.ID)))
 		}
 		return steps
 	}))
 }
 
 // notListed reads the first page of a list below the parent of a thing, which must not have the thing.
-func (d *Draft) notListed(list *resources.List, moved *scenario.Thing) scenario.Step {
+func notListed(d *Draft, list *resources.List, moved *scenario.Thing) scenario.Step {
 	test := &listTest{
 		Draft:  d,
 		list:   list,
@@ -51,15 +51,15 @@ func (d *Draft) notListed(list *resources.List, moved *scenario.Thing) scenario.
 }
 
 // refusedOn calls an operation on a thing that it must not find.
-func (d *Draft) refusedOn(operation *document.Operation, thing *scenario.Thing, why string) scenario.Step {
-	return d.plainCall(operation, thing, func(got scenario.Interaction) error {
+func refusedOn(d *Draft, operation *document.Operation, thing *scenario.Thing, why string) scenario.Step {
+	return plainCall(d, operation, thing, func(got scenario.Interaction) error {
 		isRefused := got.Status >= http.StatusBadRequest
 		return scenario.Require(isRefused, "%s succeeds for %s, but %s: %.300s", operation.ID, got.Path, why, got.Body)
 	})
 }
 
 // plainCall calls an operation on a thing with the plainest body.
-func (d *Draft) plainCall(operation *document.Operation, thing *scenario.Thing, check func(scenario.Interaction) error) scenario.Step {
+func plainCall(d *Draft, operation *document.Operation, thing *scenario.Thing, check func(scenario.Interaction) error) scenario.Step {
 	return scenario.Step{
 		Call: func() scenario.Call {
 			return scenario.Call{
@@ -79,7 +79,7 @@ func (p *Planner) belowTests() (all []Test) {
 			continue
 		}
 		name := fmt.Sprintf("sequence, %s: what is below another one is not found", x.Create.ID)
-		test := newTest(name, func() []scenario.Step { return p.Draft(name).notBelowAnother(x) })
+		test := newTest(name, func() []scenario.Step { return notBelowAnother(p.Draft(name), x) })
 		for _, operation := range x.FindingOnes() {
 			above := operation.PathNames[len(operation.PathNames)-2]
 			test.Shows = append(test.Shows, effectPromise(operation, above))
@@ -101,7 +101,7 @@ func (p *Planner) needsParentTests() (all []Test) {
 		}
 		name := effectPromise(operation, use.Parameter)
 		test := newTest(name, func() []scenario.Step {
-			return p.Draft(name).needsParent(use.Resource, operation)
+			return needsParent(p.Draft(name), use.Resource, operation)
 		})
 		if use.Parent != nil {
 			above := operation.PathNames[slices.Index(operation.PathNames, use.Parameter)-1]
@@ -113,16 +113,16 @@ func (p *Planner) needsParentTests() (all []Test) {
 }
 
 // needsParent calls an operation on a thing, on one that was never created, and on the thing below another one.
-func (d *Draft) needsParent(x *resources.Resource, operation *document.Operation) []scenario.Step {
+func needsParent(d *Draft, x *resources.Resource, operation *document.Operation) []scenario.Step {
 	thing := x.Thing(nil)
-	accepted := d.plainCall(operation, thing, func(got scenario.Interaction) error {
+	accepted := plainCall(d, operation, thing, func(got scenario.Interaction) error {
 		if got.Status < http.StatusBadRequest {
 			return nil
 		}
 		return scenario.Untried(fmt.Sprintf("no request of %s was accepted", operation.ID))
 	})
 	absent := scenario.Later(func() []scenario.Step {
-		return []scenario.Step{d.refusedOn(operation, d.neverCreated(x, thing), "nothing was created there")}
+		return []scenario.Step{refusedOn(d, operation, neverCreated(d, x, thing), "nothing was created there")}
 	})
 	steps := []scenario.Step{{Create: thing}, accepted, absent}
 	if x.Parent == nil {
@@ -132,6 +132,6 @@ func (d *Draft) needsParent(x *resources.Resource, operation *document.Operation
 	return append(steps, scenario.Step{Create: other}, scenario.Later(func() []scenario.Step {
 		moved := x.Thing(thing.ID)
 		moved.Parent = other
-		return []scenario.Step{d.refusedOn(operation, moved, "it was created elsewhere")}
+		return []scenario.Step{refusedOn(d, operation, moved, "it was created elsewhere")}
 	}))
 }

@@ -58,9 +58,9 @@ func (p *Planner) conditionTest(x *resources.Resource, operation *document.Opera
 // version is what a read has shown of a resource.
 type version struct{ body, etag string }
 
-// version reads a thing and its ETag, which two reads must agree on: with an ETag that changes by itself no
+// readVersion reads a thing and its ETag, which two reads must agree on: with an ETag that changes by itself no
 // write with If-Match would ever succeed.
-func (d *Draft) version(thing *scenario.Thing, into *version) []scenario.Step {
+func readVersion(d *Draft, thing *scenario.Thing, into *version) []scenario.Step {
 	isInferred := d.resources.CreatedBy(thing.Creator).IsInferred
 	steps := d.read(thing, func(got scenario.Interaction) error {
 		*into = version{body: string(got.Body), etag: got.Header.Get("ETag")}
@@ -101,15 +101,15 @@ func (c *condition) isIfMatch() bool { return c.header == "If-Match" }
 func (c *condition) steps() []scenario.Step {
 	steps := []scenario.Step{{Create: c.thing}}
 	if c.canDelete() {
-		steps = append(steps, c.version(c.thing, &c.otherLife)...)
+		steps = append(steps, readVersion(c.Draft, c.thing, &c.otherLife)...)
 		steps = append(steps, scenario.Later(func() []scenario.Step {
 			return c.Remove(c.thing)
 		}), c.createAgain())
 	}
-	steps = append(steps, c.version(c.thing, &c.stale)...)
+	steps = append(steps, readVersion(c.Draft, c.thing, &c.stale)...)
 	steps = append(steps, scenario.Step{Check: c.isStrong})
 	if c.resource.Operations[http.MethodPut] != nil {
-		steps = append(steps, c.change(http.MethodPut, c.thing)...)
+		steps = append(steps, changeThing(c.Draft, http.MethodPut, c.thing)...)
 		steps = append(steps, c.hasChanged()...)
 	} else {
 		steps = append(steps, scenario.Verify(func() error {
@@ -159,7 +159,7 @@ func (c *condition) isStrong(scenario.Interaction) error {
 // hasChanged fails unless a change has given the resource another ETag.
 func (c *condition) hasChanged() []scenario.Step {
 	now := &version{}
-	return append(c.version(c.thing, now), scenario.Verify(func() error {
+	return append(readVersion(c.Draft, c.thing, now), scenario.Verify(func() error {
 		if now.etag != c.stale.etag {
 			return nil
 		}
@@ -171,7 +171,7 @@ func (c *condition) hasChanged() []scenario.Step {
 // matches, If-None-Match for one that does not (RFC 9110, sections 13.1.1 and 13.1.2).
 func (c *condition) try(value func(current string) string, matches bool) []scenario.Step {
 	current := &version{}
-	return append(c.version(c.thing, current), scenario.Later(func() []scenario.Step {
+	return append(readVersion(c.Draft, c.thing, current), scenario.Later(func() []scenario.Step {
 		sent := value(current.etag)
 		if sent == "" { // there was no other life
 			return nil

@@ -36,14 +36,14 @@ func (p *Planner) defaultTests() (all []Test) {
 			continue
 		}
 		name := fmt.Sprintf("sequence, %s: what is left out has its default", x.Create.ID)
-		all = append(all, newTest(name, func() []scenario.Step { return p.Draft(name).takesDefaults(x) }))
+		all = append(all, newTest(name, func() []scenario.Step { return takesDefaults(p.Draft(name), x) }))
 	}
 	return all
 }
 
 // takesDefaults creates something without the members that have defaults, and reads it. What a read does not have may
 // have any value.
-func (d *Draft) takesDefaults(x *resources.Resource) []scenario.Step {
+func takesDefaults(d *Draft, x *resources.Resource) []scenario.Step {
 	thing := x.Thing(nil)
 	defaults := defaultsOf(d.values, x)
 	thing.Sent = d.varied(x, thing)

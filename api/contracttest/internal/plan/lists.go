@@ -286,7 +286,7 @@ func (t *listTest) showsAll() []scenario.Step {
 	}))
 	if x.Operations[http.MethodPut] != nil {
 		steps = append(steps, scenario.Later(func() []scenario.Step {
-			return t.change(http.MethodPut, changed)
+			return changeThing(t.Draft, http.MethodPut, changed)
 		}))
 	}
 	if x.Operations[http.MethodDelete] != nil {

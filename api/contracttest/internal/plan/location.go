@@ -12,7 +12,7 @@ import (
 
 // locationLeads creates a resource and goes where Location leads. A client that has sent a create knows nothing
 // else of where its resource is (RFC 9110, section 15.3.2).
-func (d *Draft) locationLeads(x *resources.Resource) []scenario.Step {
+func locationLeads(d *Draft, x *resources.Resource) []scenario.Step {
 	thing := x.Thing(d.values.Identity(x.Identity))
 	parents := d.above(x, thing)
 	location := location{draft: d, resource: x, body: d.varied(x, thing)}

@@ -10,9 +10,9 @@ import (
 
 // What happens to one resource must not happen to another one. These sequences have two.
 
-// two creates two resources, which must have different identities, and reads the second one. With one
+// twoThings creates two resources, which must have different identities, and reads the second one. With one
 // resource only, a service that stores one value for all of them would be right.
-func (d *Draft) two(x *resources.Resource) (one, other *scenario.Thing, steps []scenario.Step) {
+func twoThings(d *Draft, x *resources.Resource) (one, other *scenario.Thing, steps []scenario.Step) {
 	one = x.Thing(nil)
 	other = x.Thing(nil)
 	steps = []scenario.Step{{Create: one}, {Create: other}, {Check: func(scenario.Interaction) error {
@@ -31,8 +31,8 @@ func oneIdentity(x *resources.Resource, id any) error {
 
 // deletesOne fails if another resource changes when one is deleted, or when one is created then:
 // services that count what they have give it an identity that is taken.
-func (d *Draft) deletesOne(x *resources.Resource) []scenario.Step {
-	one, other, steps := d.two(x)
+func deletesOne(d *Draft, x *resources.Resource) []scenario.Step {
+	one, other, steps := twoThings(d, x)
 	next := x.Thing(nil)
 	return append(steps,
 		d.accepted(http.MethodDelete, one, nil),
@@ -47,7 +47,7 @@ func (d *Draft) deletesOne(x *resources.Resource) []scenario.Step {
 }
 
 // assignsAnother deletes a resource and creates another one, which must not have its identity again.
-func (d *Draft) assignsAnother(x *resources.Resource) []scenario.Step {
+func assignsAnother(d *Draft, x *resources.Resource) []scenario.Step {
 	again := x.Thing(nil)
 	newest := x.Thing(nil)
 	return []scenario.Step{
@@ -62,9 +62,9 @@ func (d *Draft) assignsAnother(x *resources.Resource) []scenario.Step {
 }
 
 // replacesOne fails if another resource changes when one is replaced: an UPDATE without its WHERE does that.
-func (d *Draft) replacesOne(x *resources.Resource) []scenario.Step {
-	one, other, steps := d.two(x)
-	steps = append(steps, d.change(http.MethodPut, one)...)
+func replacesOne(d *Draft, x *resources.Resource) []scenario.Step {
+	one, other, steps := twoThings(d, x)
+	steps = append(steps, changeThing(d, http.MethodPut, one)...)
 	return append(steps, scenario.Later(func() []scenario.Step {
 		return d.unchanged(other, "a change of %v", one.ID)
 	}))
@@ -72,7 +72,7 @@ func (d *Draft) replacesOne(x *resources.Resource) []scenario.Step {
 
 // createsNew fails if a create that must conflict replaces what exists. That the second one is refused, a
 // test of the status shows; this one looks at what is left.
-func (d *Draft) createsNew(x *resources.Resource) []scenario.Step {
+func createsNew(d *Draft, x *resources.Resource) []scenario.Step {
 	thing := x.Thing(nil)
 	steps := append([]scenario.Step{{Create: thing}}, d.read(thing)...)
 	return append(steps, scenario.Later(func() []scenario.Step {

@@ -155,7 +155,7 @@ func (r *rehearsal) try(number int) []scenario.Step {
 func (r *rehearsal) send(way attempt, more string, then func(scenario.Interaction) []scenario.Step) []scenario.Step {
 	return []scenario.Step{{
 		Send: func() (scenario.Request, error) {
-			filled, _ := r.draft.adapted(r.single)
+			filled, _ := adapted(r.draft, r.single)
 			if r.operation.BodySchema() != nil {
 				filled.body = r.body(way, more)
 			}

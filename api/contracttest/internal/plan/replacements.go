@@ -19,7 +19,7 @@ var merges = regexp.MustCompile(`(?i)partial|merg|omit|unchanged|absent|missing|
 // putRemoves fails if a member that a replacement does not have keeps the value that it had, for two
 // resources with different values: otherwise the value may be a default. It is the difference between PUT
 // and PATCH that is forgotten most often.
-func (d *Draft) putRemoves(x *resources.Resource) []scenario.Step {
+func putRemoves(d *Draft, x *resources.Resource) []scenario.Step {
 	put := x.Operations[http.MethodPut]
 	described := put.BodySchema()
 	if described == nil || merges.MatchString(put.Spec.Summary+put.Spec.Description) {
@@ -28,7 +28,7 @@ func (d *Draft) putRemoves(x *resources.Resource) []scenario.Step {
 	removals := [2]*removal{{thing: x.Thing(nil)}, {thing: x.Thing(nil)}}
 	var steps []scenario.Step
 	for _, removed := range removals {
-		steps = append(steps, d.leaveOut(removed, described)...)
+		steps = append(steps, leaveOut(d, removed, described)...)
 	}
 	return append(steps, scenario.Verify(func() error {
 		for _, name := range d.values.Names(described) {
@@ -49,7 +49,7 @@ type removal struct {
 
 // leaveOut replaces a resource, and then again without what is optional. The first replacement gives it values of
 // all members, which the create may not have taken.
-func (d *Draft) leaveOut(removed *removal, described *openapi3.Schema) []scenario.Step {
+func leaveOut(d *Draft, removed *removal, described *openapi3.Schema) []scenario.Step {
 	whole := jsonvalue.Object(d.values.Varied(described))
 	least := map[string]any{}
 	for _, name := range d.values.Flatten(described).Required {

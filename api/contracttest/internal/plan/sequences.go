@@ -33,22 +33,22 @@ type sequence struct {
 
 // sequences are the tests that any resource has, in the order in which they run.
 var sequences = []sequence{
-	{"a read sees a create", []string{http.MethodGet}, (*Draft).readSeesCreate, nil},
-	{"a read sees a replacement", []string{http.MethodGet, http.MethodPut}, (*Draft).readSeesReplacement, nil},
-	{"a read sees a change", []string{http.MethodGet, http.MethodPatch}, (*Draft).readSeesChange, nil},
-	{"a deleted resource is gone", []string{http.MethodGet, http.MethodDelete}, (*Draft).deletedIsGone, nil},
-	{"a replacement changes no other resource", []string{http.MethodGet, http.MethodPut}, (*Draft).replacesOne, nil},
-	{"a deletion changes no other resource", []string{http.MethodGet, http.MethodDelete}, (*Draft).deletesOne, nil},
-	{"an identity is assigned once", []string{http.MethodDelete}, (*Draft).assignsAnother, (*resources.Resource).AssignsOnce},
+	{"a read sees a create", []string{http.MethodGet}, readSeesCreate, nil},
+	{"a read sees a replacement", []string{http.MethodGet, http.MethodPut}, readSeesReplacement, nil},
+	{"a read sees a change", []string{http.MethodGet, http.MethodPatch}, readSeesChange, nil},
+	{"a deleted resource is gone", []string{http.MethodGet, http.MethodDelete}, deletedIsGone, nil},
+	{"a replacement changes no other resource", []string{http.MethodGet, http.MethodPut}, replacesOne, nil},
+	{"a deletion changes no other resource", []string{http.MethodGet, http.MethodDelete}, deletesOne, nil},
+	{"an identity is assigned once", []string{http.MethodDelete}, assignsAnother, (*resources.Resource).AssignsOnce},
 	{"a replacement changes the ETag", []string{http.MethodGet, http.MethodPut}, changesETag(http.MethodPut), (*resources.Resource).HasETag},
 	{"a change changes the ETag", []string{http.MethodGet, http.MethodPatch}, changesETag(http.MethodPatch), (*resources.Resource).HasETag},
-	{"a create replaces nothing", []string{http.MethodGet}, (*Draft).createsNew, (*resources.Resource).RefusesConflicts},
-	{"creates at the same time have identities of their own", nil, (*Draft).identitiesDiffer, (*resources.Resource).AssignsIdentity},
-	{"of creates at the same time with one identity, one succeeds", nil, (*Draft).createsOne, (*resources.Resource).RefusesConflicts},
+	{"a create replaces nothing", []string{http.MethodGet}, createsNew, (*resources.Resource).RefusesConflicts},
+	{"creates at the same time have identities of their own", nil, identitiesDiffer, (*resources.Resource).AssignsIdentity},
+	{"of creates at the same time with one identity, one succeeds", nil, createsOne, (*resources.Resource).RefusesConflicts},
 	{"of replacements at the same time with one If-Match, one succeeds", []string{http.MethodGet, http.MethodPut}, changesOnce(http.MethodPut), takesIfMatch(http.MethodPut)},
 	{"of changes at the same time with one If-Match, one succeeds", []string{http.MethodGet, http.MethodPatch}, changesOnce(http.MethodPatch), takesIfMatch(http.MethodPatch)},
 	// Of others, a read sees it.
-	{"a replacement removes what it does not have", []string{http.MethodGet, http.MethodPut}, (*Draft).putRemoves, func(x *resources.Resource) bool {
+	{"a replacement removes what it does not have", []string{http.MethodGet, http.MethodPut}, putRemoves, func(x *resources.Resource) bool {
 		return x.IsInferred
 	}},
 }
@@ -79,12 +79,12 @@ func (p *Planner) resourceTests() (all []Test) {
 				to = "its identity leads to "
 			}
 			leads := func(d *Draft, x *resources.Resource) []scenario.Step {
-				return d.identityLeads(x, operation)
+				return identityLeads(d, x, operation)
 			}
 			add(to+operation.ID, leads, effectPromise(operation, p.resources.UseOf(operation).Parameter))
 		}
 		if x.HasLocation() {
-			add("Location leads to the resource", (*Draft).locationLeads)
+			add("Location leads to the resource", locationLeads)
 		}
 		for _, sequence := range sequences {
 			if sequence.fits(x) {
@@ -92,7 +92,7 @@ func (p *Planner) resourceTests() (all []Test) {
 			}
 		}
 		if x.Operations[http.MethodGet] != nil && p.Rules.Head {
-			add("HEAD is GET without a body", (*Draft).headIsGet)
+			add("HEAD is GET without a body", headIsGet)
 		}
 	}
 	return all
@@ -111,23 +111,23 @@ func (p *Planner) declaredSequences() (all []Test) {
 }
 
 // identityLeads calls an operation on what was created.
-func (d *Draft) identityLeads(x *resources.Resource, operation *document.Operation) []scenario.Step {
+func identityLeads(d *Draft, x *resources.Resource, operation *document.Operation) []scenario.Step {
 	thing := x.Thing(nil)
 	return []scenario.Step{
 		{Create: thing},
 		d.accepted(operation.Method, thing, d.plainBody(operation)),
-		scenario.Later(func() []scenario.Step { return d.needsIdentity(x, operation, thing) }),
+		scenario.Later(func() []scenario.Step { return needsIdentity(d, x, operation, thing) }),
 	}
 }
 
 // needsIdentity fails if an operation on one resource succeeds on one that was never created, as it does if
 // it does not look at its path. PUT may create it. Services that return any row for any id pass all tests
 // that read what they have just created.
-func (d *Draft) needsIdentity(x *resources.Resource, operation *document.Operation, existing *scenario.Thing) []scenario.Step {
+func needsIdentity(d *Draft, x *resources.Resource, operation *document.Operation, existing *scenario.Thing) []scenario.Step {
 	if operation.Method == http.MethodPut || !x.RefusesAbsent(operation) {
 		return nil
 	}
-	other := d.neverCreated(x, existing)
+	other := neverCreated(d, x, existing)
 	return []scenario.Step{d.call(operation.Method, other, d.plainBody(operation), func(got scenario.Interaction) error {
 		isRefused := got.Status >= http.StatusBadRequest
 		return scenario.Require(isRefused, "%s succeeds for %v, which was never created; %v was: %.300s", operation.ID, other.ID, existing.ID, got.Body)
@@ -135,7 +135,7 @@ func (d *Draft) needsIdentity(x *resources.Resource, operation *document.Operati
 }
 
 // neverCreated is what a service has never created beside a thing that exists.
-func (d *Draft) neverCreated(x *resources.Resource, existing *scenario.Thing) *scenario.Thing {
+func neverCreated(d *Draft, x *resources.Resource, existing *scenario.Thing) *scenario.Thing {
 	other := x.Thing(d.values.Identity(x.Identity))
 	other.Parent = existing.Parent
 	if number, err := strconv.ParseInt(fmt.Sprint(existing.ID), 10, 64); err == nil && x.IsAssigned {
@@ -149,12 +149,12 @@ func (d *Draft) neverCreated(x *resources.Resource, existing *scenario.Thing) *s
 const createdBodies = 8
 
 // readSeesCreate creates resources with bodies that the schema allows, and reads each of them.
-func (d *Draft) readSeesCreate(x *resources.Resource) (steps []scenario.Step) {
-	for _, body := range append([]map[string]any{nil}, d.drawnBodies(x)...) {
+func readSeesCreate(d *Draft, x *resources.Resource) (steps []scenario.Step) {
+	for _, body := range append([]map[string]any{nil}, drawnBodies(d, x)...) {
 		thing := x.Thing(nil)
 		thing.Sent = body
 		steps = append(steps, scenario.Step{Create: thing}, scenario.Later(func() []scenario.Step {
-			return d.readShows(thing, thing.Sent)
+			return readShows(d, thing, thing.Sent)
 		}))
 	}
 	return steps
@@ -162,7 +162,7 @@ func (d *Draft) readSeesCreate(x *resources.Resource) (steps []scenario.Step) {
 
 // drawnBodies draws some of the bodies at the edges of the schema of a create. Not all are sent: their
 // constraints have tests of their own, and here it is what is stored that matters.
-func (d *Draft) drawnBodies(x *resources.Resource) (bodies []map[string]any) {
+func drawnBodies(d *Draft, x *resources.Resource) (bodies []map[string]any) {
 	described := x.Create.BodySchema()
 	if described == nil {
 		return nil
@@ -179,28 +179,28 @@ func (d *Draft) drawnBodies(x *resources.Resource) (bodies []map[string]any) {
 }
 
 // readShows reads a thing, which must have what is known of it.
-func (d *Draft) readShows(thing *scenario.Thing, known map[string]any) []scenario.Step {
+func readShows(d *Draft, thing *scenario.Thing, known map[string]any) []scenario.Step {
 	get := d.resources.CreatedBy(thing.Creator).Operations[http.MethodGet]
 	return d.read(thing, func(got scenario.Interaction) error { return d.shows(got, known, get) })
 }
 
 // readSeesReplacement replaces a resource in every way that the schema allows, and reads it.
-func (d *Draft) readSeesReplacement(x *resources.Resource) []scenario.Step {
+func readSeesReplacement(d *Draft, x *resources.Resource) []scenario.Step {
 	thing := x.Thing(nil)
 	described := x.Operations[http.MethodPut].BodySchema()
 	if described == nil {
 		return untried(noJSONBody)
 	}
 	return []scenario.Step{{Create: thing}, scenario.Later(func() (steps []scenario.Step) {
-		for _, body := range d.objectBodies(described) {
-			steps = append(steps, d.write(http.MethodPut, thing, body, d.replaced(x, body))...)
+		for _, body := range objectBodies(d, described) {
+			steps = append(steps, writeAndRead(d, http.MethodPut, thing, body, afterReplacement(d, x, body))...)
 		}
 		return steps
 	})}
 }
 
 // readSeesChange changes a resource in every way that the schema allows, and reads it.
-func (d *Draft) readSeesChange(x *resources.Resource) []scenario.Step {
+func readSeesChange(d *Draft, x *resources.Resource) []scenario.Step {
 	thing := x.Thing(nil)
 	described := x.Operations[http.MethodPatch].BodySchema()
 	if described == nil {
@@ -208,10 +208,10 @@ func (d *Draft) readSeesChange(x *resources.Resource) []scenario.Step {
 	}
 	return []scenario.Step{{Create: thing}, scenario.Later(func() (steps []scenario.Step) {
 		known := thing.Sent
-		for _, body := range d.objectBodies(described) {
+		for _, body := range objectBodies(d, described) {
 			known = maps.Clone(known)
 			maps.Copy(known, body)
-			steps = append(steps, d.write(http.MethodPatch, thing, body, known)...)
+			steps = append(steps, writeAndRead(d, http.MethodPatch, thing, body, known)...)
 		}
 		return steps
 	})}
@@ -221,7 +221,7 @@ func (d *Draft) readSeesChange(x *resources.Resource) []scenario.Step {
 const noJSONBody scenario.Untried = "the body is not JSON"
 
 // objectBodies are the objects that are at the edge of some keyword of a schema.
-func (d *Draft) objectBodies(described *openapi3.Schema) (bodies []map[string]any) {
+func objectBodies(d *Draft, described *openapi3.Schema) (bodies []map[string]any) {
 	for _, variant := range d.values.Obeying(described) {
 		if body, isObject := variant.Value.(map[string]any); isObject {
 			bodies = append(bodies, body)
@@ -230,24 +230,24 @@ func (d *Draft) objectBodies(described *openapi3.Schema) (bodies []map[string]an
 	return bodies
 }
 
-// write changes a thing and reads it; both responses must have what is known of it then.
-func (d *Draft) write(method string, thing *scenario.Thing, body, known map[string]any) []scenario.Step {
+// writeAndRead changes a thing and reads it; both responses must have what is known of it then.
+func writeAndRead(d *Draft, method string, thing *scenario.Thing, body, known map[string]any) []scenario.Step {
 	operation := d.resources.CreatedBy(thing.Creator).Operations[method]
 	step := d.call(method, thing, body, func(got scenario.Interaction) error {
 		return d.shows(got, known, operation)
 	})
 	step.Expect = scenario.Accepted
-	return append([]scenario.Step{step}, d.readShows(thing, known)...)
+	return append([]scenario.Step{step}, readShows(d, thing, known)...)
 }
 
-// replaced is what is known of a resource after a replacement, which removes what it does not have. A
+// afterReplacement is what is known of a resource after a replacement, which removes what it does not have. A
 // member that the service sets itself, or that has a default, may have any value.
-func (d *Draft) replaced(x *resources.Resource, body map[string]any) map[string]any {
+func afterReplacement(d *Draft, x *resources.Resource, body map[string]any) map[string]any {
 	known := map[string]any{}
 	for name, property := range d.values.Flatten(x.Operations[http.MethodPut].BodySchema()).Properties {
 		value, isSent := body[name]
 		isClear := isSent || !x.IsInferred
-		if isClear && !d.isOfService(x, name, property.Value) {
+		if isClear && !isOfService(d, x, name, property.Value) {
 			known[name] = value
 		}
 	}
@@ -255,13 +255,13 @@ func (d *Draft) replaced(x *resources.Resource, body map[string]any) map[string]
 }
 
 // isOfService reports whether the service, or its document, decides what a member has.
-func (d *Draft) isOfService(x *resources.Resource, name string, property *openapi3.Schema) bool {
+func isOfService(d *Draft, x *resources.Resource, name string, property *openapi3.Schema) bool {
 	isNotSent := name == x.Member || d.values.IsAbsent(property)
 	return isNotSent || property.Default != nil
 }
 
 // deletedIsGone deletes a resource, which no operation then finds. It can be created again.
-func (d *Draft) deletedIsGone(x *resources.Resource) []scenario.Step {
+func deletedIsGone(d *Draft, x *resources.Resource) []scenario.Step {
 	thing := x.Thing(nil)
 	steps := []scenario.Step{{Create: thing}, d.accepted(http.MethodDelete, thing, nil)}
 	for _, method := range []string{http.MethodGet, http.MethodPatch, http.MethodDelete} {
@@ -281,12 +281,12 @@ func (d *Draft) deletedIsGone(x *resources.Resource) []scenario.Step {
 		return []scenario.Step{{Create: thing}}
 	})
 	return append(steps, again, scenario.Later(func() []scenario.Step {
-		return d.readShows(thing, thing.Sent)
+		return readShows(d, thing, thing.Sent)
 	}))
 }
 
-// change changes a thing to other values.
-func (d *Draft) change(method string, thing *scenario.Thing) []scenario.Step {
+// changeThing changes a thing to other values.
+func changeThing(d *Draft, method string, thing *scenario.Thing) []scenario.Step {
 	described := d.resources.CreatedBy(thing.Creator).Operations[method].BodySchema()
 	if described == nil {
 		return untried(noJSONBody)
@@ -300,9 +300,9 @@ func changesETag(method string) func(d *Draft, x *resources.Resource) []scenario
 		thing := x.Thing(nil)
 		before := &version{}
 		after := &version{}
-		steps := append([]scenario.Step{{Create: thing}}, d.version(thing, before)...)
-		steps = append(steps, d.change(method, thing)...)
-		steps = append(steps, d.version(thing, after)...)
+		steps := append([]scenario.Step{{Create: thing}}, readVersion(d, thing, before)...)
+		steps = append(steps, changeThing(d, method, thing)...)
+		steps = append(steps, readVersion(d, thing, after)...)
 		return append(steps, scenario.Verify(func() error {
 			isWeak := strings.HasPrefix(before.etag, "W/")
 			isOther := after.etag != before.etag || after.body == before.body
@@ -321,7 +321,7 @@ func leavesETag(x *resources.Resource, method string) string {
 
 // headIsGet compares HEAD of a resource with GET. Headers that change with time or with the connection are
 // not compared.
-func (d *Draft) headIsGet(x *resources.Resource) []scenario.Step {
+func headIsGet(d *Draft, x *resources.Resource) []scenario.Step {
 	thing := x.Thing(nil)
 	steps := append([]scenario.Step{{Create: thing}}, d.read(thing)...)
 	return append(steps, scenario.Step{

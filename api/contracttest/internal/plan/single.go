@@ -190,7 +190,7 @@ func withMember(body []byte, name string, value any) []byte {
 // test is the test of the request: what is in its way is removed, what it needs is created, and then the
 // response and what has changed are checked.
 func (c *single) test(p *Planner) Test {
-	remove := func() []scenario.Step { return p.Draft(c.name).removals(c) }
+	remove := func() []scenario.Step { return removals(p.Draft(c.name), c) }
 	test := newTest(c.name, func() []scenario.Step {
 		around := surroundings{single: c, draft: p.Draft(c.name)}
 		return append(remove(), around.steps()...)
@@ -204,7 +204,7 @@ func (c *single) test(p *Planner) Test {
 }
 
 // removals remove what a test creates under an identity that others use, too.
-func (d *Draft) removals(c *single) (steps []scenario.Step) {
+func removals(d *Draft, c *single) (steps []scenario.Step) {
 	if len(c.shared) == 0 {
 		return nil
 	}

@@ -34,7 +34,7 @@ type surroundings struct {
 func (s *surroundings) steps() []scenario.Step {
 	return append(s.creations(), scenario.Step{
 		Send: func() (scenario.Request, error) {
-			filled, needs := s.draft.adapted(s.single)
+			filled, needs := adapted(s.draft, s.single)
 			s.needs = needs
 			return filled.request(s.thing), nil
 		},
@@ -218,7 +218,7 @@ func (s *surroundings) createdNothing() (steps []scenario.Step) {
 			continue
 		}
 		for _, id := range ids[:min(len(ids), mostLookups)] {
-			steps = append(steps, s.draft.doesNotExist(x, id))
+			steps = append(steps, doesNotExist(s.draft, x, id))
 		}
 	}
 	return steps
@@ -226,7 +226,7 @@ func (s *surroundings) createdNothing() (steps []scenario.Step) {
 
 // doesNotExist looks whether what was refused was created under an identity. Where something is found, it looks again
 // after it has asked for what was never created: a service that finds everything shows nothing.
-func (d *Draft) doesNotExist(x *resources.Resource, id any) scenario.Step {
+func doesNotExist(d *Draft, x *resources.Resource, id any) scenario.Step {
 	look := d.call(http.MethodGet, x.Thing(id), nil, nil)
 	look.Then = func(found scenario.Interaction) []scenario.Step {
 		if found.Status >= http.StatusBadRequest {
