@@ -64,7 +64,7 @@ func (c *single) fillPath(d *Draft, made *single) {
 // namesOf are the names under which a parameter of a request is looked up: none, if the test creates what it names.
 func namesOf(d *Draft, c *single, parameter *openapi3.Parameter) []string {
 	switch {
-	case d.values.IsGiven(parameter.Name), c.about == parameter.Name:
+	case d.Values.IsGiven(parameter.Name), c.about == parameter.Name:
 		return nil
 	case parameter.In != "path" && !parameter.Required:
 		return nil
@@ -78,7 +78,7 @@ func namesOf(d *Draft, c *single, parameter *openapi3.Parameter) []string {
 
 // isMadeUp reports whether a request has the plainest value of a parameter.
 func (c *single) isMadeUp(d *Draft, parameter *openapi3.Parameter) bool {
-	plain, _ := d.values.BaseParameter(parameter)
+	plain, _ := d.Values.BaseParameter(parameter)
 	switch parameter.In {
 	case "path":
 		return c.parameters[parameter.Name] == plain

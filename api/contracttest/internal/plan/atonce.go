@@ -59,7 +59,7 @@ func identitiesDiffer(d *Draft, x *resources.Resource) []scenario.Step {
 		for range together {
 			thing := x.Thing(nil)
 			thing.Parent = first.Parent
-			calls = append(calls, d.creationOf(x, thing))
+			calls = append(calls, d.CreationOf(x, thing))
 		}
 		return []scenario.Step{created.atOnce(calls), scenario.Verify(func() error {
 			return differ(x, created.all)
@@ -71,7 +71,7 @@ func identitiesDiffer(d *Draft, x *resources.Resource) []scenario.Step {
 func differ(x *resources.Resource, created []scenario.Interaction) error {
 	seen := map[string]bool{}
 	for _, got := range created {
-		id := fmt.Sprint(identityIn(x, x.Create, got))
+		id := fmt.Sprint(IdentityIn(x, x.Create, got))
 		if seen[id] {
 			return oneIdentity(x, id)
 		}
@@ -85,11 +85,11 @@ func createsOne(d *Draft, x *resources.Resource) []scenario.Step {
 	first := x.Thing(nil)
 	created := &successes{}
 	return []scenario.Step{{Create: first}, scenario.Later(func() []scenario.Step {
-		thing := x.Thing(d.values.Identity(x.Identity))
+		thing := x.Thing(d.Values.Identity(x.Identity))
 		thing.Parent = first.Parent
 		var calls []scenario.Call
 		for range together {
-			calls = append(calls, d.creationOf(x, thing))
+			calls = append(calls, d.CreationOf(x, thing))
 		}
 		return []scenario.Step{created.atOnce(calls), scenario.Verify(func() error {
 			isOne := len(created.all) <= 1
@@ -108,11 +108,11 @@ func changesOnce(method string) func(d *Draft, x *resources.Resource) []scenario
 		steps := append([]scenario.Step{{Create: thing}}, readVersion(d, thing, before)...)
 		return append(steps, scenario.Later(func() []scenario.Step {
 			if strings.HasPrefix(before.etag, "W/") {
-				return untried(weakETags)
+				return Untried(weakETags)
 			}
 			calls := changesOf(d, x.Operations[method], thing, before.etag)
 			if calls == nil {
-				return untried("its values do not vary")
+				return Untried("its values do not vary")
 			}
 			after := &version{}
 			return append(append([]scenario.Step{changed.atOnce(calls)}, readVersion(d, thing, after)...), scenario.Verify(func() error {
@@ -138,7 +138,7 @@ func changesOf(d *Draft, operation *document.Operation, thing *scenario.Thing, e
 	}
 	seen := map[string]bool{}
 	for range together {
-		body := d.values.Varied(described)
+		body := d.Values.Varied(described)
 		seen[string(jsonvalue.Encode(body))] = true
 		calls = append(calls, scenario.Call{
 			Operation: operation.ID,

@@ -25,7 +25,7 @@ func notBelowAnother(d *Draft, x *resources.Resource) []scenario.Step {
 			ID:      thing.ID,
 			Parent:  other,
 		}
-		for _, list := range d.resources.Lists {
+		for _, list := range d.Resources.Lists {
 			if list.Resource == x {
 				steps = append(steps, notListed(d, list, moved))
 			}
@@ -65,7 +65,7 @@ func plainCall(d *Draft, operation *document.Operation, thing *scenario.Thing, c
 			return scenario.Call{
 				Operation: operation.ID,
 				Of:        thing,
-				Body:      d.plainBody(operation),
+				Body:      d.PlainBody(operation),
 			}
 		},
 		Check: check,
@@ -74,7 +74,7 @@ func plainCall(d *Draft, operation *document.Operation, thing *scenario.Thing, c
 
 // belowTests are the tests of what is below a resource: things of their own, and operations that have none.
 func (p *Planner) belowTests() (all []Test) {
-	for _, x := range p.resources.All {
+	for _, x := range p.Resources.All {
 		if x.Parent == nil {
 			continue
 		}
@@ -94,7 +94,7 @@ func (p *Planner) belowTests() (all []Test) {
 // their path names, and not on what was never created there.
 func (p *Planner) needsParentTests() (all []Test) {
 	for _, operation := range p.Document.Operations {
-		use := p.resources.UseOf(operation)
+		use := p.Resources.UseOf(operation)
 		isOfOwn := use == nil || use.IsOn(operation) || !use.IsInferred
 		if isOfOwn || !use.Resource.RefusesAbsent(operation) || operation.Method == http.MethodPut {
 			continue

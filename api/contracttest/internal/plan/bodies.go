@@ -19,7 +19,7 @@ import (
 // bodies adds tests of the body: as it should be, in every way that its schema allows
 // and forbids, of another media type, malformed, and missing.
 func (m *singleMaker) bodies() {
-	for _, variant := range m.values.Variants(m.operation.BodySchema()) {
+	for _, variant := range m.Values.Variants(m.operation.BodySchema()) {
 		if m.isStopped.Load() {
 			break
 		}
@@ -62,7 +62,7 @@ func isOfField(variant values.Variant) bool {
 
 // plainBody is the plainest body, with fresh identities: with those of another test a create would be refused.
 func (m *singleMaker) plainBody() []byte {
-	return jsonvalue.Encode(m.values.Base(m.operation.BodySchema()))
+	return jsonvalue.Encode(m.Values.Base(m.operation.BodySchema()))
 }
 
 // addBody adds a test with a body that is sent as it is, whatever is wrong with it.
@@ -76,7 +76,7 @@ func (m *singleMaker) addBody(name, promise string, body []byte) *single {
 // ends of a range are: what has them is removed before.
 func (m *singleMaker) addValue(name, promise string, value any) *single {
 	c := m.addBody(name, promise, jsonvalue.Encode(value))
-	c.shared = m.values.SharedIdentities(m.operation.BodySchema(), value)
+	c.shared = m.Values.SharedIdentities(m.operation.BodySchema(), value)
 	return c
 }
 
@@ -99,7 +99,7 @@ func (m *singleMaker) bodyVariant(variant values.Variant) {
 		}
 		// Most bodies have no such member, and to look for it takes long.
 		if name != schema.UnknownMember {
-			renamed = m.values.Renamed(described, renamed, name)
+			renamed = m.Values.Renamed(described, renamed, name)
 		}
 		c := m.addValue("", promise, renamed.Value)
 		c.keeps = values.Place(renamed.Pointer)
@@ -113,7 +113,7 @@ func (m *singleMaker) bodyVariant(variant values.Variant) {
 // unknownNames are the names that an unknown member gets: of an object that takes any member, each odd
 // one is tried, elsewhere one of them.
 func (m *singleMaker) unknownNames(variant values.Variant) []string {
-	drawn := values.OddNames[m.values.Below(len(values.OddNames))]
+	drawn := values.OddNames[m.Values.Below(len(values.OddNames))]
 	isWhole := variant.Keyword == "additionalProperties" && variant.Pointer == ""
 	switch {
 	case !bytes.Contains(jsonvalue.Encode(variant.Value), []byte(schema.UnknownMember)):
@@ -126,7 +126,7 @@ func (m *singleMaker) unknownNames(variant values.Variant) []string {
 
 // withFreshIdentity is the plainest body with the unknown member of another one.
 func (m *singleMaker) withFreshIdentity(value any) any {
-	fresh := jsonvalue.Object(m.values.Base(m.operation.BodySchema()))
+	fresh := jsonvalue.Object(m.Values.Base(m.operation.BodySchema()))
 	if fresh == nil {
 		return value
 	}
@@ -140,7 +140,7 @@ func (m *singleMaker) bodyExamples() {
 	for _, name := range slices.Sorted(maps.Keys(examples)) {
 		value := jsonvalue.Normal(examples[name].Value.Value)
 		// Else the document is wrong; its reader has listed it.
-		if m.values.Fits(m.operation.BodySchema(), value) {
+		if m.Values.Fits(m.operation.BodySchema(), value) {
 			m.addValue("example "+name, "request example "+name, value)
 		}
 	}

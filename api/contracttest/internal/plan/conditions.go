@@ -17,7 +17,7 @@ import (
 
 // conditionTests returns the tests of what conditional headers do (RFC 9110, section 13.1).
 func (p *Planner) conditionTests() (all []Test) {
-	for _, x := range p.resources.All {
+	for _, x := range p.Resources.All {
 		if x.Operations[http.MethodGet] == nil || !x.HasETag() {
 			continue
 		}
@@ -61,15 +61,15 @@ type version struct{ body, etag string }
 // readVersion reads a thing and its ETag, which two reads must agree on: with an ETag that changes by itself no
 // write with If-Match would ever succeed.
 func readVersion(d *Draft, thing *scenario.Thing, into *version) []scenario.Step {
-	isInferred := d.resources.CreatedBy(thing.Creator).IsInferred
-	steps := d.read(thing, func(got scenario.Interaction) error {
+	isInferred := d.Resources.CreatedBy(thing.Creator).IsInferred
+	steps := d.Read(thing, func(got scenario.Interaction) error {
 		*into = version{body: string(got.Body), etag: got.Header.Get("ETag")}
 		if into.etag == "" && isInferred {
 			return scenario.Untried("a read has no ETag")
 		}
 		return scenario.Require(into.etag != "", "a read has no ETag")
 	})
-	return append(steps, d.read(thing, func(got scenario.Interaction) error {
+	return append(steps, d.Read(thing, func(got scenario.Interaction) error {
 		again := got.Header.Get("ETag")
 		return scenario.Require(again == into.etag, "two reads of one resource have the ETags %s and %s", into.etag, again)
 	})...)
@@ -187,7 +187,7 @@ func (c *condition) try(value func(current string) string, matches bool) []scena
 func (c *condition) with(value string) scenario.Step {
 	return scenario.Step{Call: func() scenario.Call {
 		return scenario.Call{
-			Operation: c.operation.ID, Of: c.thing, Header: http.Header{c.header: {value}}, Body: c.plainBody(c.operation),
+			Operation: c.operation.ID, Of: c.thing, Header: http.Header{c.header: {value}}, Body: c.PlainBody(c.operation),
 		}
 	}}
 }
@@ -223,7 +223,7 @@ func (c *condition) isRefused(value string) []scenario.Step {
 		return []scenario.Step{step}
 	}
 	step.Expect = scenario.Refused(scenario.PreconditionFailed)
-	return append([]scenario.Step{step}, c.unchanged(c.thing, "a refused request")...)
+	return append([]scenario.Step{step}, c.Unchanged(c.thing, "a refused request")...)
 }
 
 // putAbsent sends a PUT of what does not exist with the condition *. If-None-Match: * is how a client creates
@@ -244,7 +244,7 @@ func (c *condition) putAbsent() scenario.Step {
 		if !c.isIfMatch() || got.Status == http.StatusNotFound {
 			return nil
 		}
-		return c.read(c.thing, func(after scenario.Interaction) error {
+		return c.Read(c.thing, func(after scenario.Interaction) error {
 			isAbsent := after.Status == http.StatusNotFound
 			return scenario.Require(isAbsent, "%s was refused, but it has created %s", c.operation.ID, after.Body)
 		})

@@ -22,7 +22,7 @@ var countPaths = []string{"/count", "/total"}
 func (p *Planner) countsOf(l *resources.List) (all []listCase) {
 	for _, end := range countPaths {
 		operation := p.Document.At(http.MethodGet, document.Shape(l.ReadBy.Template)+end)
-		if operation == nil || !p.resources.Infers(operation) || p.resources.IsLeftOut(operation) {
+		if operation == nil || !p.Resources.Infers(operation) || p.Resources.IsLeftOut(operation) {
 			continue
 		}
 		for filter := range l.Filters {
@@ -50,7 +50,7 @@ func (t *listTest) countsAsListed(operation *document.Operation, parameter strin
 	count := scenario.Step{
 		Call: func() scenario.Call {
 			call := scenario.Call{Operation: operation.ID, Query: f.selection(f.values[0])}
-			if use := t.resources.UseOf(operation); use != nil {
+			if use := t.Resources.UseOf(operation); use != nil {
 				call.Of = f.things[0].Parent
 			}
 			return call

@@ -15,35 +15,35 @@ import (
 
 // How a draft creates a thing, and what it learns of it.
 
-// varied draws the body of a create, with the identity of a thing if the client chooses it. A create may have no
+// Varied draws the body of a create, with the identity of a thing if the client chooses it. A create may have no
 // body, or one that is no object: then it is nil.
-func (d *Draft) varied(x *resources.Resource, thing *scenario.Thing) map[string]any {
+func (d *Draft) Varied(x *resources.Resource, thing *scenario.Thing) map[string]any {
 	described := x.Create.BodySchema()
 	if described == nil {
 		return nil
 	}
-	return x.Identified(jsonvalue.Object(d.Lessons.Value(x.Create, d.values.Varied(described))), thing)
+	return x.Identified(jsonvalue.Object(d.Lessons.Value(x.Create, d.Values.Varied(described))), thing)
 }
 
 // create creates a thing with values that vary. If an optional member makes it fail, that must not hide
 // all else: it is created without them. Tests of the create report it.
 func (d *Draft) create(step scenario.Step) []scenario.Step {
 	thing := step.Create
-	x := d.resources.CreatedBy(thing.Creator)
+	x := d.Resources.CreatedBy(thing.Creator)
 	if x == nil {
-		return failing("%s creates no resource that a test can use", thing.Creator)
+		return Failing("%s creates no resource that a test can use", thing.Creator)
 	}
 	if x.Parent != nil && thing.Parent == nil {
 		return append(d.parentOf(x, thing), step)
 	}
 	if thing.ID == nil {
-		thing.ID = d.values.Identity(x.Identity)
+		thing.ID = d.Values.Identity(x.Identity)
 	}
 	isGiven := thing.Sent != nil
 	if isGiven {
 		thing.Sent = x.Identified(thing.Sent, thing)
 	} else {
-		thing.Sent = d.varied(x, thing)
+		thing.Sent = d.Varied(x, thing)
 	}
 	if thing.Sent == nil && x.Create.BodySchema() != nil {
 		return noObject(x)
@@ -73,9 +73,9 @@ func (d *Draft) withLess(x *resources.Resource, thing *scenario.Thing) func() []
 // options declare, it is a failure: the declaration is wrong.
 func noObject(x *resources.Resource) []scenario.Step {
 	if x.IsInferred {
-		return untried(scenario.Untried("the body of " + x.Create.ID + " is not an object"))
+		return Untried(scenario.Untried("the body of " + x.Create.ID + " is not an object"))
 	}
-	return failing("the body of %s is not an object", x.Create.ID)
+	return Failing("the body of %s is not an object", x.Create.ID)
 }
 
 // parentOf are steps that create what a thing is below, which all things of a test share: else a service that mixes up
@@ -91,8 +91,8 @@ func (d *Draft) parentOf(x *resources.Resource, thing *scenario.Thing) []scenari
 	return []scenario.Step{{Create: parent}}
 }
 
-// above are steps that create what a thing is below, if it is below something.
-func (d *Draft) above(x *resources.Resource, thing *scenario.Thing) []scenario.Step {
+// Parents are steps that create what a thing is below, if it is below something.
+func (d *Draft) Parents(x *resources.Resource, thing *scenario.Thing) []scenario.Step {
 	if x.Parent == nil {
 		return nil
 	}
@@ -104,7 +104,7 @@ func (d *Draft) above(x *resources.Resource, thing *scenario.Thing) []scenario.S
 func (d *Draft) withoutOptional(x *resources.Resource, body map[string]any) map[string]any {
 	least := maps.Clone(body)
 	if described := x.Create.BodySchema(); described != nil {
-		required := d.values.Flatten(described).Required
+		required := d.Values.Flatten(described).Required
 		maps.DeleteFunc(least, func(name string, _ any) bool {
 			return !slices.Contains(required, name)
 		})
@@ -126,7 +126,7 @@ func (d *Draft) creation(x *resources.Resource, thing *scenario.Thing, body map[
 				thing.Sent = maps.Clone(body)
 				delete(thing.Sent, x.Member)
 			}
-			if err := d.shows(got, thing.Sent, x.Create); err != nil {
+			if err := d.Shows(got, thing.Sent, x.Create); err != nil {
 				return err
 			}
 			return d.identityOf(x, thing, got)
@@ -138,12 +138,12 @@ func (d *Draft) creation(x *resources.Resource, thing *scenario.Thing, body map[
 	return step
 }
 
-// creationOf is the call that creates a thing with values that vary.
-func (d *Draft) creationOf(x *resources.Resource, thing *scenario.Thing) scenario.Call {
+// CreationOf is the call that creates a thing with values that vary.
+func (d *Draft) CreationOf(x *resources.Resource, thing *scenario.Thing) scenario.Call {
 	return scenario.Call{
 		Operation: x.Create.ID,
 		Of:        x.Target(thing),
-		Body:      orNil(d.varied(x, thing)),
+		Body:      orNil(d.Varied(x, thing)),
 	}
 }
 
@@ -167,7 +167,7 @@ func (d *Draft) identityOf(x *resources.Resource, thing *scenario.Thing, got sce
 // locatedID remembers the identity in Location, which must lead to a path of the read.
 func locatedID(x *resources.Resource, thing *scenario.Thing, got scenario.Interaction) error {
 	if location := got.Header.Get("Location"); location != "" {
-		path, _, err := leadsTo(got, location)
+		path, _, err := LeadsTo(got, location)
 		if err != nil {
 			return err
 		}
@@ -184,10 +184,10 @@ func locatedID(x *resources.Resource, thing *scenario.Thing, got scenario.Intera
 func (d *Draft) confirm(x *resources.Resource) (steps []scenario.Step) {
 	bodies := make([][]byte, 2)
 	for i := range bodies {
-		thing := x.Thing(d.values.Identity(x.Identity))
+		thing := x.Thing(d.Values.Identity(x.Identity))
 		thing.Parent = d.parents[x]
 		steps = append(steps, scenario.Step{
-			Call: func() scenario.Call { return d.creationOf(x, thing) },
+			Call: func() scenario.Call { return d.CreationOf(x, thing) },
 			Check: func(got scenario.Interaction) error {
 				bodies[i] = got.Body
 				return nil
@@ -211,8 +211,8 @@ func (s *Drafts) Created(got scenario.Interaction) (thing *scenario.Thing, path 
 		return nil, ""
 	}
 	remove := x.Operations[http.MethodDelete]
-	thing = x.Thing(identityIn(x, operation, got))
-	path = s.resources.UseOf(remove).Fill(remove, remove.Template, thing)
+	thing = x.Thing(IdentityIn(x, operation, got))
+	path = s.Resources.UseOf(remove).Fill(remove, remove.Template, thing)
 	// Of what is below another resource the path lacks that: /tickets/{id}/comments/7.
 	isPart := strings.Contains(path, "{")
 	if thing.ID == nil || isPart {
@@ -228,7 +228,7 @@ func (s *Drafts) createdBy(operation *document.Operation, got scenario.Interacti
 	if operation == nil || !isSuccess {
 		return nil
 	}
-	x := s.resources.Of(operation)
+	x := s.Resources.Of(operation)
 	isCreate := x != nil && slices.Contains([]*document.Operation{x.Create, x.Operations[http.MethodPut]}, operation)
 	if !isCreate {
 		return nil
@@ -236,8 +236,8 @@ func (s *Drafts) createdBy(operation *document.Operation, got scenario.Interacti
 	return x
 }
 
-// identityIn is the identity of what a response says was created, or nil.
-func identityIn(x *resources.Resource, operation *document.Operation, got scenario.Interaction) any {
+// IdentityIn is the identity of what a response says was created, or nil.
+func IdentityIn(x *resources.Resource, operation *document.Operation, got scenario.Interaction) any {
 	if got.Method == http.MethodPut {
 		return operation.LastPathValue(got.Path)
 	}
@@ -250,7 +250,7 @@ func identityIn(x *resources.Resource, operation *document.Operation, got scenar
 		return id
 	}
 	// No path, if it leads elsewhere.
-	path, _, _ := leadsTo(got, got.Header.Get("Location"))
+	path, _, _ := LeadsTo(got, got.Header.Get("Location"))
 	return x.Operations[http.MethodDelete].LastPathValue(path)
 }
 

@@ -31,8 +31,8 @@ func defaultsOf(generator *values.Generator, x *resources.Resource) map[string]a
 
 // defaultTests are the tests of defaults of what is created.
 func (p *Planner) defaultTests() (all []Test) {
-	for _, x := range p.resources.All {
-		if x.Operations[http.MethodGet] == nil || len(defaultsOf(p.values, x)) == 0 {
+	for _, x := range p.Resources.All {
+		if x.Operations[http.MethodGet] == nil || len(defaultsOf(p.Values, x)) == 0 {
 			continue
 		}
 		name := fmt.Sprintf("sequence, %s: what is left out has its default", x.Create.ID)
@@ -45,23 +45,22 @@ func (p *Planner) defaultTests() (all []Test) {
 // have any value.
 func takesDefaults(d *Draft, x *resources.Resource) []scenario.Step {
 	thing := x.Thing(nil)
-	defaults := defaultsOf(d.values, x)
-	thing.Sent = d.varied(x, thing)
+	defaults := defaultsOf(d.Values, x)
+	thing.Sent = d.Varied(x, thing)
 	for name := range defaults {
 		delete(thing.Sent, name)
 	}
-	lenient := comparison{lenient: true}
 	steps := []scenario.Step{{Create: thing, Optional: true}, {Check: func(scenario.Interaction) error {
 		if thing.Missing {
 			return scenario.Untried("a create without what has a default was refused")
 		}
 		return nil
 	}}}
-	return append(steps, d.read(thing, func(got scenario.Interaction) error {
+	return append(steps, d.Read(thing, func(got scenario.Interaction) error {
 		object := got.Object()
 		for name, value := range defaults {
 			have, isShown := object[name]
-			if isShown && !lenient.keeps(nil, value, have) {
+			if isShown && !KeepsLeniently(value, have) {
 				return scenario.Brokenf("%s was left out, and its default is %v, but it is %v", name, value, have)
 			}
 		}

@@ -27,9 +27,9 @@ import (
 type Drafts struct {
 	Document  *document.Document
 	Judge     *judge.Judge
-	resources *resources.Set
+	Resources *resources.Set
 	Lessons   *lessons.Lessons
-	values    *values.Generator
+	Values    *values.Generator
 }
 
 // Draft makes the steps of one run of a test. What it draws depends on the name of the test only.
@@ -37,18 +37,18 @@ type Draft struct {
 	*Drafts
 	// Those of all tests, with the generator of this one.
 	Lessons *lessons.Lessons
-	values  *values.Generator
+	Values  *values.Generator
 	// What the things of a resource are below.
 	parents map[*resources.Resource]*scenario.Thing
 }
 
 // Draft returns what makes the steps of one run of a test.
 func (s *Drafts) Draft(test string) *Draft {
-	generator := s.values.ForTest(test)
+	generator := s.Values.ForTest(test)
 	return &Draft{
 		Drafts:  s,
 		Lessons: s.Lessons.For(generator),
-		values:  generator,
+		Values:  generator,
 		parents: map[*resources.Resource]*scenario.Thing{},
 	}
 }
@@ -73,21 +73,21 @@ func (d *Draft) Expand(step scenario.Step) []scenario.Step {
 // draw gives things identities.
 func (d *Draft) draw(things []*scenario.Thing) {
 	for _, thing := range things {
-		if x := d.resources.CreatedBy(thing.Creator); x != nil {
-			thing.ID = d.values.Identity(x.Identity)
+		if x := d.Resources.CreatedBy(thing.Creator); x != nil {
+			thing.ID = d.Values.Identity(x.Identity)
 		}
 	}
 }
 
-// failing is a step that fails.
-func failing(format string, args ...any) []scenario.Step {
+// Failing is a step that fails.
+func Failing(format string, args ...any) []scenario.Step {
 	return []scenario.Step{{Check: func(scenario.Interaction) error {
 		return scenario.Brokenf(format, args...)
 	}}}
 }
 
-// untried is a step that ends a test without a failure.
-func untried(why scenario.Untried) []scenario.Step {
+// Untried is a step that ends a test without a failure.
+func Untried(why scenario.Untried) []scenario.Step {
 	return []scenario.Step{{Check: func(scenario.Interaction) error { return why }}}
 }
 
@@ -98,7 +98,7 @@ func (d *Draft) complete(step scenario.Step) (steps []scenario.Step) {
 	call := step.Call()
 	operation := d.Document.Operation(call.Operation)
 	if operation == nil {
-		return failing("the document has no operation %s", call.Operation)
+		return Failing("the document has no operation %s", call.Operation)
 	}
 	header := http.Header{}
 	maps.Copy(header, call.Header)
@@ -114,14 +114,14 @@ func (d *Draft) complete(step scenario.Step) (steps []scenario.Step) {
 // canRead reports whether an operation is on one thing, which another operation reads. Only then is there an
 // ETag to send.
 func (d *Draft) canRead(operation *document.Operation, thing *scenario.Thing) bool {
-	use := d.resources.UseOf(operation)
+	use := d.Resources.UseOf(operation)
 	isOfThing := use != nil && thing != nil
 	return isOfThing && use.Operations[http.MethodGet] != nil
 }
 
 // readETag is a step that reads a thing and makes its ETag the condition of the next request.
 func (d *Draft) readETag(thing *scenario.Thing, header http.Header) scenario.Step {
-	return d.call(http.MethodGet, thing, nil, func(got scenario.Interaction) error {
+	return d.Call(http.MethodGet, thing, nil, func(got scenario.Interaction) error {
 		if etag := got.Header.Get("ETag"); etag != "" {
 			header.Set("If-Match", etag)
 		}
@@ -134,26 +134,26 @@ func (d *Draft) request(operation *document.Operation, call scenario.Call, heade
 	request := scenario.Request{
 		Method: operation.Method,
 		Path:   operation.Template,
-		Query:  d.required(operation, call.Query, header),
+		Query:  d.Required(operation, call.Query, header),
 		Header: header,
 	}
 	body := call.Body
-	if use := d.resources.UseOf(operation); use != nil && call.Of != nil {
+	if use := d.Resources.UseOf(operation); use != nil && call.Of != nil {
 		request.Path = use.Fill(operation, request.Path, call.Of)
 		if use.IsOn(operation) {
 			body = use.Named(body, call.Of.ID)
 		}
 	}
-	request.Path = d.filledPath(operation, request.Path)
+	request.Path = d.FilledPath(operation, request.Path)
 	if mediaType, _ := operation.Body(); body != nil && mediaType != "" {
 		header.Set("Content-Type", mediaType)
 		request.Body = jsonvalue.Encode(body)
 	}
-	return encoded(operation, request)
+	return Encoded(operation, request)
 }
 
-// encoded is a request whose body is written as its media type says.
-func encoded(operation *document.Operation, request scenario.Request) scenario.Request {
+// Encoded is a request whose body is written as its media type says.
+func Encoded(operation *document.Operation, request scenario.Request) scenario.Request {
 	contentType, body := operation.Encoded(request.Header.Get("Content-Type"), request.Body)
 	if contentType != "" {
 		request.Header.Set("Content-Type", contentType)
@@ -162,8 +162,8 @@ func encoded(operation *document.Operation, request scenario.Request) scenario.R
 	return request
 }
 
-// filledPath fills what is left of a path template with what is known, or is the plainest.
-func (d *Draft) filledPath(operation *document.Operation, path string) string {
+// FilledPath fills what is left of a path template with what is known, or is the plainest.
+func (d *Draft) FilledPath(operation *document.Operation, path string) string {
 	isLeft := func(parameter *openapi3.Parameter) bool { return strings.Contains(path, "{"+parameter.Name+"}") }
 	if !strings.Contains(path, "{") {
 		return path
@@ -175,29 +175,29 @@ func (d *Draft) filledPath(operation *document.Operation, path string) string {
 		}
 		text := chosen[parameter.Name]
 		if text == "" {
-			text, _ = d.values.BaseParameter(parameter)
+			text, _ = d.Values.BaseParameter(parameter)
 		}
 		path = strings.Replace(path, "{"+parameter.Name+"}", text, 1)
 	}
 	return path
 }
 
-// required returns the pairs of a query with what the operation requires, and adds headers that it
+// Required returns the pairs of a query with what the operation requires, and adds headers that it
 // requires.
-func (d *Draft) required(operation *document.Operation, query url.Values, header http.Header) (pairs []string) {
+func (d *Draft) Required(operation *document.Operation, query url.Values, header http.Header) (pairs []string) {
 	for _, parameter := range operation.Parameters {
-		if !parameter.Required && !d.values.IsGiven(parameter.Name) {
+		if !parameter.Required && !d.Values.IsGiven(parameter.Name) {
 			continue
 		}
 		inQuery := parameter.In == "query" && !query.Has(parameter.Name)
 		inHeader := parameter.In == "header" && header.Get(parameter.Name) == ""
 		if inQuery {
 			// Else the service refuses the request.
-			text, _ := d.values.BaseParameter(parameter)
+			text, _ := d.Values.BaseParameter(parameter)
 			pairs = append(pairs, text)
 		}
 		if inHeader {
-			text, _ := d.values.BaseParameter(parameter)
+			text, _ := d.Values.BaseParameter(parameter)
 			header.Set(parameter.Name, text)
 		}
 	}
@@ -207,9 +207,9 @@ func (d *Draft) required(operation *document.Operation, query url.Values, header
 	return pairs
 }
 
-// call is a step that calls the operation with a method on a thing.
-func (d *Draft) call(method string, thing *scenario.Thing, body any, check func(scenario.Interaction) error) scenario.Step {
-	operation := d.resources.CreatedBy(thing.Creator).Operations[method]
+// Call is a step that calls the operation with a method on a thing.
+func (d *Draft) Call(method string, thing *scenario.Thing, body any, check func(scenario.Interaction) error) scenario.Step {
+	operation := d.Resources.CreatedBy(thing.Creator).Operations[method]
 	return scenario.Step{
 		Call: func() scenario.Call {
 			return scenario.Call{Operation: operation.ID, Of: thing, Body: body}
@@ -218,29 +218,29 @@ func (d *Draft) call(method string, thing *scenario.Thing, body any, check func(
 	}
 }
 
-// accepted is a step that calls the operation with a method on a thing, which must succeed, or the steps after it
+// CallAccepted is a step that calls the operation with a method on a thing, which must succeed, or the steps after it
 // show nothing.
-func (d *Draft) accepted(method string, thing *scenario.Thing, body any) scenario.Step {
-	step := d.call(method, thing, body, nil)
+func (d *Draft) CallAccepted(method string, thing *scenario.Thing, body any) scenario.Step {
+	step := d.Call(method, thing, body, nil)
 	step.Expect = scenario.Accepted
 	return step
 }
 
-// plainBody is the plainest body of an operation, or nil.
-func (d *Draft) plainBody(operation *document.Operation) any {
+// PlainBody is the plainest body of an operation, or nil.
+func (d *Draft) PlainBody(operation *document.Operation) any {
 	described := operation.BodySchema()
 	if described == nil {
 		return nil
 	}
-	return d.Lessons.Value(operation, d.values.Base(described))
+	return d.Lessons.Value(operation, d.Values.Base(described))
 }
 
-// read reads a thing, if there is an operation for it, and remembers what is seen.
-func (d *Draft) read(thing *scenario.Thing, checks ...func(scenario.Interaction) error) []scenario.Step {
-	if d.resources.CreatedBy(thing.Creator).Operations[http.MethodGet] == nil {
+// Read reads a thing, if there is an operation for it, and remembers what is seen.
+func (d *Draft) Read(thing *scenario.Thing, checks ...func(scenario.Interaction) error) []scenario.Step {
+	if d.Resources.CreatedBy(thing.Creator).Operations[http.MethodGet] == nil {
 		return nil
 	}
-	return []scenario.Step{d.call(http.MethodGet, thing, nil, func(got scenario.Interaction) error {
+	return []scenario.Step{d.Call(http.MethodGet, thing, nil, func(got scenario.Interaction) error {
 		thing.Seen = got
 		for _, check := range checks {
 			if err := check(got); err != nil {
@@ -251,11 +251,11 @@ func (d *Draft) read(thing *scenario.Thing, checks ...func(scenario.Interaction)
 	})}
 }
 
-// unchanged reads a thing again, which must be as it was seen: byte by byte, because a client would take any
+// Unchanged reads a thing again, which must be as it was seen: byte by byte, because a client would take any
 // difference for a change.
-func (d *Draft) unchanged(thing *scenario.Thing, what string, args ...any) []scenario.Step {
+func (d *Draft) Unchanged(thing *scenario.Thing, what string, args ...any) []scenario.Step {
 	before := thing.Seen.Body
-	return d.read(thing, func(after scenario.Interaction) error {
+	return d.Read(thing, func(after scenario.Interaction) error {
 		isSame := bytes.Equal(before, after.Body)
 		return scenario.Require(isSame, "%s has changed %v from %s to %s", fmt.Sprintf(what, args...), thing.ID, before, after.Body)
 	})
@@ -263,13 +263,13 @@ func (d *Draft) unchanged(thing *scenario.Thing, what string, args ...any) []sce
 
 // Remove removes a thing, if there is an operation for it and its path can name it.
 func (d *Draft) Remove(thing *scenario.Thing) (steps []scenario.Step) {
-	operation := d.resources.CreatedBy(thing.Creator).Operations[http.MethodDelete]
+	operation := d.Resources.CreatedBy(thing.Creator).Operations[http.MethodDelete]
 	if operation == nil {
 		return nil
 	}
 	for _, parameter := range operation.Parameters {
 		if _, ok := document.Written(parameter, thing.ID); ok && parameter.In == "path" {
-			steps = append(steps, d.call(http.MethodDelete, thing, nil, nil))
+			steps = append(steps, d.Call(http.MethodDelete, thing, nil, nil))
 		}
 	}
 	return steps
@@ -278,7 +278,7 @@ func (d *Draft) Remove(thing *scenario.Thing) (steps []scenario.Step) {
 // Accepted returns an error unless a response is a success, as package judge says. An inferred resource
 // may have no ETag of the form that a condition has. promise is what the request was made for, or nothing.
 func (s *Drafts) Accepted(x scenario.Interaction, promise string) error {
-	use := s.resources.UseOf(s.Document.Serving(x.Method, x.Path))
+	use := s.Resources.UseOf(s.Document.Serving(x.Method, x.Path))
 	isCondition := x.Status == http.StatusBadRequest && x.HasRequestHeader("If-Match", "If-None-Match")
 	isInferred := use != nil && use.IsInferred
 	if isCondition && isInferred {

@@ -63,5 +63,5 @@ var reasons = []int{
 func (p *Planner) isOpaque(operation *document.Operation, parameter *openapi3.Parameter) bool {
 	wanted, _ := document.ParameterSchema(parameter)
 	isNamed := parameter.In == "query" && resources.IsOpaque(parameter.Name)
-	return isNamed && wanted.Type.Is("string") && p.resources.Infers(operation)
+	return isNamed && wanted.Type.Is("string") && p.Resources.Infers(operation)
 }

@@ -69,7 +69,7 @@ func (t *listTest) filters(parameter string) []scenario.Step {
 // property is the schema of the member in the body of a create, from which the values are drawn: a list may show
 // the member with another schema.
 func (f *filter) property() *openapi3.Schema {
-	return f.Draft.values.Property(f.list.Resource.Create.BodySchema(), f.member)
+	return f.Draft.Values.Property(f.list.Resource.Create.BodySchema(), f.member)
 }
 
 // create creates the i-th resource, and sees which value the service has for it. An inferred resource may
@@ -82,14 +82,14 @@ func (f *filter) create(i int) []scenario.Step {
 	f.values = append(f.values, value)
 	thing := f.list.Resource.Thing(nil)
 	create := f.list.Resource.Create
-	thing.Sent = jsonvalue.Object(f.Lessons.Value(create, f.Draft.values.Varied(create.BodySchema())))
+	thing.Sent = jsonvalue.Object(f.Lessons.Value(create, f.Draft.Values.Varied(create.BodySchema())))
 	thing.Sent[f.member] = f.sent(i, value)
 	f.things = append(f.things, thing)
 	steps := []scenario.Step{{Create: thing}}
 	if !f.list.IsInferred || f.property().Type.Is("array") {
 		return steps
 	}
-	return append(steps, f.read(thing, func(got scenario.Interaction) error {
+	return append(steps, f.Read(thing, func(got scenario.Interaction) error {
 		f.values[i] = got.Object()[f.member]
 		isSame := i == 1 && jsonvalue.Same(f.values[1], f.values[0])
 		if f.values[i] == nil || isSame {
@@ -104,9 +104,9 @@ func (f *filter) choose(i int) (any, error) {
 	if i == 2 {
 		return f.values[0], nil
 	}
-	element := f.Draft.values.Scalar(f.property())
-	value := f.Draft.values.Fresh(element, f.values)
-	if low, ok := f.Draft.values.FreshLow(element); ok && i == 0 {
+	element := f.Draft.Values.Scalar(f.property())
+	value := f.Draft.Values.Fresh(element, f.values)
+	if low, ok := f.Draft.Values.FreshLow(element); ok && i == 0 {
 		return low, nil // less than all others
 	}
 	if i == 1 && jsonvalue.Same(value, f.values[0]) {
@@ -124,9 +124,9 @@ func (f *filter) sent(i int, value any) any {
 	case !property.Type.Is("array"):
 		return value
 	case i == 2 && mayHaveMore:
-		return []any{f.Draft.values.Fresh(f.Draft.values.Scalar(property), f.values), value}
+		return []any{f.Draft.Values.Fresh(f.Draft.Values.Scalar(property), f.values), value}
 	}
-	return f.Draft.values.Many(property, property.MinItems, value)
+	return f.Draft.Values.Many(property, property.MinItems, value)
 }
 
 // search lists by the i-th value. The things with the value must be found, wherever they are in the list.
@@ -154,7 +154,7 @@ func (f *filter) search(i, limit int) []scenario.Step {
 func (f *filter) selection(value any) url.Values {
 	parameter := f.list.Parameter(f.parameter)
 	described, _ := document.ParameterSchema(parameter)
-	if f.Draft.values.Flatten(described).Type.Is("array") {
+	if f.Draft.Values.Flatten(described).Type.Is("array") {
 		value = []any{value}
 	}
 	// What cannot be written selects nothing.
@@ -243,9 +243,9 @@ func (f *filter) verdict() []scenario.Step {
 	isGuess := wrong != "" && f.list.IsInferred
 	switch {
 	case isGuess && !isCertain:
-		return untried(scenario.Untried(wrong + ": it may have another meaning"))
+		return Untried(scenario.Untried(wrong + ": it may have another meaning"))
 	case wrong != "":
-		return failing("%s", wrong)
+		return Failing("%s", wrong)
 	case f.list.IsInferred:
 		return nil
 	}

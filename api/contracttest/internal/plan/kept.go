@@ -51,7 +51,7 @@ func (p *Planner) promisesOf(operation *document.Operation) *operationTests {
 // incomplete.
 func (p *Planner) Stop() {
 	p.isStopped.Store(true)
-	p.values.Stop()
+	p.Values.Stop()
 }
 
 // makeTests makes the tests of one request of an operation, and keeps them if there is room. The lock is held.
@@ -92,7 +92,7 @@ func (p *Planner) maker(operation *document.Operation) *singleMaker {
 	return &singleMaker{
 		Planner:   p,
 		operation: operation,
-		values:    p.values.ForTest(operation.ID),
+		Values:    p.Values.ForTest(operation.ID),
 		tests:     &operationTests{},
 	}
 }

@@ -24,7 +24,7 @@ import (
 
 // listTests returns the tests of what the parameters of lists do, and of what lists show.
 func (p *Planner) listTests() (all []Test) {
-	for _, l := range p.resources.Lists {
+	for _, l := range p.Resources.Lists {
 		for _, c := range append(casesOf(l), p.countsOf(l)...) {
 			all = append(all, newTest(c.name, func() []scenario.Step {
 				return c.steps(&listTest{Draft: p.Draft(c.name), list: l})
@@ -94,7 +94,7 @@ func (t *listTest) fill(n int) (steps []scenario.Step) {
 		most = mostOfInferred
 	}
 	if n > most {
-		return untried("a page or the default of the limit has more than a test creates")
+		return Untried("a page or the default of the limit has more than a test creates")
 	}
 	for range n {
 		thing := t.list.Resource.Thing(nil)
@@ -229,7 +229,7 @@ func (t *listTest) follows(i int) scenario.Step {
 func (t *listTest) defaultOf(parameter *openapi3.Parameter) []scenario.Step {
 	number, err := strconv.Atoi(fmt.Sprint(parameter.Schema.Value.Default))
 	if err != nil {
-		return untried("the default is not a number")
+		return Untried("the default is not a number")
 	}
 	exist := 2
 	isLimit := parameter.Name == t.list.Limit
@@ -290,7 +290,7 @@ func (t *listTest) showsAll() []scenario.Step {
 		}))
 	}
 	if x.Operations[http.MethodDelete] != nil {
-		steps = append(steps, t.accepted(http.MethodDelete, deleted, nil))
+		steps = append(steps, t.CallAccepted(http.MethodDelete, deleted, nil))
 	}
 	steps = append(steps, t.all(t.list.LongestPage(), false, []*scenario.Thing{changed, kept}, func(seen map[string]map[string]any) error {
 		items = seen
@@ -302,7 +302,7 @@ func (t *listTest) showsAll() []scenario.Step {
 		}))
 	}
 	for _, thing := range []*scenario.Thing{changed, kept} {
-		steps = append(steps, t.read(thing, func(got scenario.Interaction) error {
+		steps = append(steps, t.Read(thing, func(got scenario.Interaction) error {
 			old := before
 			if thing != changed {
 				old = nil
@@ -319,7 +319,7 @@ func (t *listTest) isNotListed(deleted *scenario.Thing, item map[string]any) []s
 	if item == nil {
 		return nil
 	}
-	return t.read(deleted, func(after scenario.Interaction) error {
+	return t.Read(deleted, func(after scenario.Interaction) error {
 		exists := after.Status != http.StatusNotFound
 		return scenario.Require(exists, "%v was deleted, but the list has %v", deleted.ID, item)
 	})
@@ -328,7 +328,7 @@ func (t *listTest) isNotListed(deleted *scenario.Thing, item map[string]any) []s
 // isShown compares an item of the list with what a read shows. If they have different schemas, only what
 // is as it was before a change is wrong.
 func (t *listTest) isShown(thing *scenario.Thing, read, item, before map[string]any) error {
-	for _, name := range t.values.Names(t.list.Resource.Create.BodySchema()) {
+	for _, name := range t.Values.Names(t.list.Resource.Create.BodySchema()) {
 		have, isListed := item[name]
 		want, isRead := read[name]
 		isComparable := isListed && isRead
@@ -350,9 +350,9 @@ func (t *listTest) showsWhole() bool {
 	if result == nil || get == nil {
 		return false
 	}
-	array := t.values.Flatten(result)
+	array := t.Values.Flatten(result)
 	if t.list.Items != "" {
-		array = t.values.Property(array, t.list.Items)
+		array = t.Values.Property(array, t.list.Items)
 	}
 	hasItems := array != nil && array.Items != nil
 	return hasItems && array.Items.Value == get.Result()

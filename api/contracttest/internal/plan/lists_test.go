@@ -124,7 +124,7 @@ func TestSearch(t *testing.T) {
 		"no way to the next": {[]page{pageOf(unknown, "1")}, "untried: the list has more items than a page"},
 	} {
 		p := planOf(t, Settings{})
-		list := &resources.List{Resource: p.resources.CreatedBy("createPot"), List: scenario.List{Limit: "limit", After: "after"}}
+		list := &resources.List{Resource: p.Resources.CreatedBy("createPot"), List: scenario.List{Limit: "limit", After: "after"}}
 		s := search{listTest: &listTest{list: list}, limit: 2, wanted: []string{"1", "2"}, seen: map[string]map[string]any{}}
 		var err error
 		for _, found := range c.pages {

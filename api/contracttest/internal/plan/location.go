@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
@@ -13,17 +14,12 @@ import (
 // locationLeads creates a resource and goes where Location leads. A client that has sent a create knows nothing
 // else of where its resource is (RFC 9110, section 15.3.2).
 func locationLeads(d *Draft, x *resources.Resource) []scenario.Step {
-	thing := x.Thing(d.values.Identity(x.Identity))
-	parents := d.above(x, thing)
-	location := location{draft: d, resource: x, body: d.varied(x, thing)}
+	thing := x.Thing(d.Values.Identity(x.Identity))
+	parents := d.Parents(x, thing)
+	create := d.CreationOf(x, thing)
+	location := location{draft: d, resource: x, body: jsonvalue.Object(create.Body)}
 	return append(parents, scenario.Step{
-		Call: func() scenario.Call {
-			return scenario.Call{
-				Operation: x.Create.ID,
-				Of:        x.Target(thing),
-				Body:      orNil(location.body),
-			}
-		},
+		Call:  func() scenario.Call { return create },
 		Check: location.find,
 		Then:  func(scenario.Interaction) []scenario.Step { return location.follow() },
 	})
@@ -56,7 +52,7 @@ func (l *location) find(created scenario.Interaction) (err error) {
 	if l.resource.IsInferred && leadsElsewhere(created, value) {
 		return scenario.Untried("Location is absent or leads to another host: " + value)
 	}
-	l.path, l.query, err = leadsTo(created, value)
+	l.path, l.query, err = LeadsTo(created, value)
 	if err != nil {
 		return err
 	}
@@ -67,7 +63,7 @@ func (l *location) find(created scenario.Interaction) (err error) {
 // lacksBase reports whether a Location would lead to a path of the document, if it had the path that comes before those
 // of the document.
 func (l *location) lacksBase(value string) bool {
-	base, err := url.Parse(targetOf(l.created))
+	base, err := url.Parse(TargetOf(l.created))
 	isBelow := err == nil && base.Path != "" && !strings.HasPrefix(value, base.Path+"/")
 	isPath := strings.HasPrefix(value, "/") && !strings.HasPrefix(value, "//")
 	return isBelow && isPath && l.draft.Document.Find(http.MethodGet, value) != nil
@@ -84,7 +80,7 @@ func leadsElsewhere(x scenario.Interaction, reference string) bool {
 		return false
 	}
 	to, err := from.Parse(reference)
-	return err == nil && !strings.HasPrefix(to.String(), targetOf(x)+"/")
+	return err == nil && !strings.HasPrefix(to.String(), TargetOf(x)+"/")
 }
 
 // follow reads what is there, which must be what was created. An assigned identity is compared with that of the
@@ -105,7 +101,7 @@ func (l *location) follow() []scenario.Step {
 			if l.resource.IsAssigned {
 				delete(l.body, member)
 			}
-			if err := l.draft.shows(got, l.body, l.get); err != nil {
+			if err := l.draft.Shows(got, l.body, l.get); err != nil {
 				return err
 			}
 			id := l.created.Member(member)

@@ -21,7 +21,7 @@ func twoThings(d *Draft, x *resources.Resource) (one, other *scenario.Thing, ste
 		}
 		return oneIdentity(x, one.ID)
 	}}}
-	return one, other, append(steps, d.read(other)...)
+	return one, other, append(steps, d.Read(other)...)
 }
 
 // oneIdentity says that two resources have the same identity, which fails tests of all kinds.
@@ -35,9 +35,9 @@ func deletesOne(d *Draft, x *resources.Resource) []scenario.Step {
 	one, other, steps := twoThings(d, x)
 	next := x.Thing(nil)
 	return append(steps,
-		d.accepted(http.MethodDelete, one, nil),
+		d.CallAccepted(http.MethodDelete, one, nil),
 		scenario.Later(func() []scenario.Step {
-			return d.unchanged(other, "a deletion of %v", one.ID)
+			return d.Unchanged(other, "a deletion of %v", one.ID)
 		}),
 		scenario.Step{Create: next},
 		scenario.Verify(func() error {
@@ -52,7 +52,7 @@ func assignsAnother(d *Draft, x *resources.Resource) []scenario.Step {
 	newest := x.Thing(nil)
 	return []scenario.Step{
 		{Create: newest},
-		scenario.Later(func() []scenario.Step { return []scenario.Step{d.accepted(http.MethodDelete, newest, nil)} }),
+		scenario.Later(func() []scenario.Step { return []scenario.Step{d.CallAccepted(http.MethodDelete, newest, nil)} }),
 		{Create: again},
 		scenario.Verify(func() error {
 			isNew := fmt.Sprint(again.ID) != fmt.Sprint(newest.ID)
@@ -66,7 +66,7 @@ func replacesOne(d *Draft, x *resources.Resource) []scenario.Step {
 	one, other, steps := twoThings(d, x)
 	steps = append(steps, changeThing(d, http.MethodPut, one)...)
 	return append(steps, scenario.Later(func() []scenario.Step {
-		return d.unchanged(other, "a change of %v", one.ID)
+		return d.Unchanged(other, "a change of %v", one.ID)
 	}))
 }
 
@@ -74,15 +74,15 @@ func replacesOne(d *Draft, x *resources.Resource) []scenario.Step {
 // test of the status shows; this one looks at what is left.
 func createsNew(d *Draft, x *resources.Resource) []scenario.Step {
 	thing := x.Thing(nil)
-	steps := append([]scenario.Step{{Create: thing}}, d.read(thing)...)
+	steps := append([]scenario.Step{{Create: thing}}, d.Read(thing)...)
 	return append(steps, scenario.Later(func() []scenario.Step {
 		return []scenario.Step{{
-			Call: func() scenario.Call { return d.creationOf(x, thing) },
+			Call: func() scenario.Call { return d.CreationOf(x, thing) },
 			Then: func(got scenario.Interaction) []scenario.Step {
 				if got.Status >= http.StatusMultipleChoices {
 					return nil
 				}
-				return d.unchanged(thing, "a second create")
+				return d.Unchanged(thing, "a second create")
 			},
 		}}
 	}))

@@ -91,19 +91,19 @@ func (t *listTest) pages(l *resources.List, query url.Values, byAfter bool, visi
 		}
 	}
 	r.path = t.path()
-	r.pairs = t.required(l.ReadBy, query, http.Header{})
+	r.pairs = t.Required(l.ReadBy, query, http.Header{})
 	return r.step()
 }
 
 // path is the path of the list, which may be below something that was created.
 func (t *listTest) path() string {
 	operation := t.list.ReadBy
-	use := t.resources.UseOf(operation)
+	use := t.Resources.UseOf(operation)
 	path := operation.Template
 	if use != nil && len(t.things) > 0 {
 		path = use.Fill(operation, path, t.things[0].Parent)
 	}
-	return t.filledPath(operation, path)
+	return t.FilledPath(operation, path)
 }
 
 // step is the request of the next page.
@@ -137,11 +137,11 @@ func (r *reader) read(x scenario.Interaction) (err error) {
 	leadsThere := ""
 	r.found.end, leadsThere = r.next(x)
 	if leadsThere != "" {
-		if r.path, r.pairs, err = leadsTo(x, leadsThere); err != nil {
+		if r.path, r.pairs, err = LeadsTo(x, leadsThere); err != nil {
 			return err
 		}
 	} else {
-		r.pairs = r.draft.required(r.list.ReadBy, r.query, http.Header{})
+		r.pairs = r.draft.Required(r.list.ReadBy, r.query, http.Header{})
 	}
 	enough, err := r.visit(r.found)
 	r.isDone = enough || r.found.end != another
@@ -152,7 +152,7 @@ func (r *reader) read(x scenario.Interaction) (err error) {
 // member, and a member more clearly than counting, which may go wrong where a service leaves items out.
 func (r *reader) next(x scenario.Interaction) (end pageEnd, reference string) {
 	isEmpty := len(r.found.ids) == 0
-	link := nextLink(x)
+	link := NextLink(x)
 	followsLink := !r.byAfter && !isEmpty
 	switch {
 	case link != "" && followsLink:

@@ -45,7 +45,7 @@ func (m *singleMaker) unknownParameter() {
 func (m *singleMaker) oddParameter(parameter *openapi3.Parameter, before string) {
 	for _, text := range values.OddTexts {
 		c := m.add("odd parameter "+parameter.Name+": "+text, "odd parameter "+parameter.Name+", survived")
-		c.withoutResource(m.firstInPath(parameter), m.values)
+		c.withoutResource(m.firstInPath(parameter), m.Values)
 		c.odd = true
 		c.changed = &scenario.Violation{Kind: scenario.InvalidParameter, In: parameter.In, Pointer: "/" + parameter.Name}
 		c.set(parameter, before+text)
@@ -54,7 +54,7 @@ func (m *singleMaker) oddParameter(parameter *openapi3.Parameter, before string)
 
 // parameterVariants adds tests of the ways to write a parameter.
 func (m *singleMaker) parameterVariants(parameter *openapi3.Parameter) {
-	for _, variant := range m.values.ParameterVariants(parameter) {
+	for _, variant := range m.Values.ParameterVariants(parameter) {
 		if variant.Demand {
 			m.demand(variant.Promise)
 		} else {
@@ -73,7 +73,7 @@ func (m *singleMaker) parameter(parameter *openapi3.Parameter, variant values.Pa
 	}
 	c.madeUp = c.madeUp || m.isOpaque(m.operation, parameter)
 	if !variant.Valid {
-		c.withoutResource(m.firstInPath(parameter), m.values)
+		c.withoutResource(m.firstInPath(parameter), m.Values)
 		c.refused(scenario.InvalidParameter, parameter.In, "/"+parameter.Name)
 	}
 }
@@ -98,7 +98,7 @@ func (m *singleMaker) names(c *single, parameter *openapi3.Parameter, text strin
 		return
 	}
 	if c.use.IsNamedBy(c.operation, parameter.Name) {
-		c.withoutResource(parameter.Name, m.values)
+		c.withoutResource(parameter.Name, m.Values)
 	}
 	c.absent = true
 }

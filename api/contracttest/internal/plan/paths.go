@@ -63,7 +63,7 @@ func pathTest(name, path string, methods ...string) Test {
 // examplePaths are the paths of the document, each once, though several operations are on it.
 func (p *Planner) examplePaths() (paths []string) {
 	for _, operation := range p.Document.Operations {
-		if path, ok := p.examplePath(operation); ok && !p.resources.IsLeftOut(operation) {
+		if path, ok := p.examplePath(operation); ok && !p.Resources.IsLeftOut(operation) {
 			paths = append(paths, path)
 		}
 	}
@@ -81,7 +81,7 @@ func (p *Planner) examplePath(operation *document.Operation) (path string, ok bo
 		}
 		text := "1"
 		if wanted, _ := document.ParameterSchema(parameter); !wanted.Type.Is("integer") {
-			if text, ok = p.values.BaseParameter(parameter); !ok {
+			if text, ok = p.Values.BaseParameter(parameter); !ok {
 				return "", false
 			}
 		}

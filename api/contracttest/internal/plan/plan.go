@@ -151,16 +151,16 @@ func New(judge *judge.Judge, settings Settings) *Planner {
 		Drafts: &Drafts{
 			Document:  judge.Document,
 			Judge:     judge,
-			resources: resources.Find(judge.Document, generator, settings.Declared),
+			Resources: resources.Find(judge.Document, generator, settings.Declared),
 			Lessons:   lessons.New(judge.Document, generator),
-			values:    generator,
+			Values:    generator,
 		},
 		made: map[*document.Operation]*operationTests{},
 	}
 }
 
 // Inferred has a sentence for each thing that was inferred.
-func (p *Planner) Inferred() []string { return p.resources.Inferred }
+func (p *Planner) Inferred() []string { return p.Resources.Inferred }
 
 // Tests makes the tests, one after the other, in the order in which they should run, until ctx is done: first requests
 // of each operation, until one is accepted; the plainest one with each kind of credentials; each promise once;

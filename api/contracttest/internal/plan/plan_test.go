@@ -228,7 +228,8 @@ func TestConfirm(t *testing.T) {
 		{``, ``, "kept"},
 	} {
 		p := planOf(t, Settings{})
-		steps := p.Draft("a test").confirm(p.resources.CreatedBy("createPot"))
+		created := p.Draft("a test").Expand(scenario.Step{Create: &scenario.Thing{Creator: "createPot"}})
+		steps := created[0].Doubt()
 		if len(steps) != 3 {
 			t.Fatalf("there are %d steps", len(steps))
 		}
@@ -251,7 +252,7 @@ func TestCreation(t *testing.T) {
 	for _, given := range [][]scenario.Resource{nil, declared} {
 		p := planOf(t, Settings{Declared: resources.Declarations{Resources: given}})
 		thing := &scenario.Thing{Creator: "createPot", ID: int64(7)}
-		steps := p.Draft("a test").create(scenario.Step{Create: thing})
+		steps := p.Draft("a test").Expand(scenario.Step{Create: thing})
 		created := steps[0]
 		if isDoubted := created.Doubt != nil; isDoubted != (given == nil) {
 			t.Errorf("declared as %v, it is doubted: %v", given, isDoubted)
@@ -264,7 +265,7 @@ func TestCreation(t *testing.T) {
 			t.Errorf("it is tried again with %v", again)
 		}
 		thing.Sent = map[string]any{"color": "red"}
-		if chosen := p.Draft("a test").create(scenario.Step{Create: thing})[0]; chosen.Instead != nil {
+		if chosen := p.Draft("a test").Expand(scenario.Step{Create: thing})[0]; chosen.Instead != nil {
 			t.Error("what a test has chosen is replaced")
 		}
 	}
@@ -290,7 +291,7 @@ func TestShows(t *testing.T) {
 		{`[]`, map[string]any{"color": "red"}, true},
 	} {
 		x := scenario.Interaction{Status: http.StatusOK, Body: []byte(c.body)}
-		if err := p.shows(x, c.sent, get); (err == nil) != c.want {
+		if err := p.Shows(x, c.sent, get); (err == nil) != c.want {
 			t.Errorf("%s after %v: %v", c.body, c.sent, err)
 		}
 	}
@@ -308,7 +309,7 @@ func TestLeadsTo(t *testing.T) {
 		"/pots/7":                            "",
 		"http://pots.example/baseless":       "",
 	} {
-		path, _, err := leadsTo(x, reference)
+		path, _, err := LeadsTo(x, reference)
 		if path != want || (err == nil) != (want != "") {
 			t.Errorf("%s leads to %q, %v; want %q", reference, path, err, want)
 		}

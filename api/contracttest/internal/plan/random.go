@@ -50,7 +50,7 @@ func canBeDrawn(operation *document.Operation) bool {
 
 // drawnTest is the test of a request with a random body. Half of the bodies have a fault, if one can be made.
 func (p *Planner) drawnTest(operation *document.Operation, described *openapi3.Schema, drawn *values.Draws) scenario.Test {
-	generator := p.values.ForTest(operation.ID)
+	generator := p.Values.ForTest(operation.ID)
 	c := p.plainest(operation, "random bodies", "random bodies", generator)
 	value := generator.Draw(drawn, described)
 	c.body = jsonvalue.Encode(value)

@@ -84,7 +84,7 @@ func (p *Planner) rehearsal(operation *document.Operation) Test {
 	name := operation.ID + ", first request"
 	test := newTest(name, func() []scenario.Step {
 		draft := p.Draft(name)
-		c := p.plainest(operation, "first request", "first request", draft.values)
+		c := p.plainest(operation, "first request", "first request", draft.Values)
 		r := &rehearsal{surroundings: surroundings{single: c, draft: draft}}
 		r.attempts = r.allAttempts()
 		return append(r.creations(), r.try(0)...)
@@ -115,13 +115,13 @@ func (r *rehearsal) allAttempts() (all []attempt) {
 		return []attempt{{}}
 	}
 	for _, example := range r.operation.ExamplesOfBody() {
-		if r.draft.values.Fits(described, example) {
+		if r.draft.Values.Fits(described, example) {
 			all = append(all, attempt{body: example})
 			break
 		}
 	}
 	all = append(all, attempt{}, attempt{isFresh: true}, attempt{isLeast: true}, attempt{isLeast: true, isFresh: true})
-	if len(r.draft.values.Flatten(described).Required) > 0 {
+	if len(r.draft.Values.Flatten(described).Required) > 0 {
 		return all
 	}
 	// A change of nothing may be refused.
@@ -183,7 +183,7 @@ func (r *rehearsal) body(way attempt, more string) []byte {
 }
 
 // plain is the plainest body.
-func (r *rehearsal) plain() any { return r.draft.values.Base(r.operation.BodySchema()) }
+func (r *rehearsal) plain() any { return r.draft.Values.Base(r.operation.BodySchema()) }
 
 // optionalPlaces are the places of what a body may leave out.
 func (r *rehearsal) optionalPlaces() []string {

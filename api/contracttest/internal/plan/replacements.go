@@ -23,7 +23,7 @@ func putRemoves(d *Draft, x *resources.Resource) []scenario.Step {
 	put := x.Operations[http.MethodPut]
 	described := put.BodySchema()
 	if described == nil || merges.MatchString(put.Spec.Summary+put.Spec.Description) {
-		return untried("the document does not say that it replaces")
+		return Untried("the document does not say that it replaces")
 	}
 	removals := [2]*removal{{thing: x.Thing(nil)}, {thing: x.Thing(nil)}}
 	var steps []scenario.Step
@@ -31,8 +31,8 @@ func putRemoves(d *Draft, x *resources.Resource) []scenario.Step {
 		steps = append(steps, leaveOut(d, removed, described)...)
 	}
 	return append(steps, scenario.Verify(func() error {
-		for _, name := range d.values.Names(described) {
-			isOpen := name == x.Member || slices.Contains(d.values.Flatten(described).Required, name)
+		for _, name := range d.Values.Names(described) {
+			isOpen := name == x.Member || slices.Contains(d.Values.Flatten(described).Required, name)
 			if !isOpen && bothKeep(removals, name) {
 				return scenario.Brokenf("a replacement without %s has left it at %v", name, removals[1].after[name])
 			}
@@ -50,21 +50,21 @@ type removal struct {
 // leaveOut replaces a resource, and then again without what is optional. The first replacement gives it values of
 // all members, which the create may not have taken.
 func leaveOut(d *Draft, removed *removal, described *openapi3.Schema) []scenario.Step {
-	whole := jsonvalue.Object(d.values.Varied(described))
+	whole := jsonvalue.Object(d.Values.Varied(described))
 	least := map[string]any{}
-	for _, name := range d.values.Flatten(described).Required {
+	for _, name := range d.Values.Flatten(described).Required {
 		least[name] = whole[name]
 	}
-	if !d.values.Fits(described, least) {
-		return append([]scenario.Step{{Create: removed.thing}}, untried("a test has no value without what is optional")...)
+	if !d.Values.Fits(described, least) {
+		return append([]scenario.Step{{Create: removed.thing}}, Untried("a test has no value without what is optional")...)
 	}
-	steps := []scenario.Step{{Create: removed.thing}, d.accepted(http.MethodPut, removed.thing, whole)}
-	steps = append(steps, d.read(removed.thing, func(got scenario.Interaction) error {
+	steps := []scenario.Step{{Create: removed.thing}, d.CallAccepted(http.MethodPut, removed.thing, whole)}
+	steps = append(steps, d.Read(removed.thing, func(got scenario.Interaction) error {
 		removed.before = got.Object()
 		return nil
 	})...)
-	steps = append(steps, d.accepted(http.MethodPut, removed.thing, least))
-	return append(steps, d.read(removed.thing, func(got scenario.Interaction) error {
+	steps = append(steps, d.CallAccepted(http.MethodPut, removed.thing, least))
+	return append(steps, d.Read(removed.thing, func(got scenario.Interaction) error {
 		removed.after = got.Object()
 		return nil
 	})...)

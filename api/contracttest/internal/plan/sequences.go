@@ -65,7 +65,7 @@ func (s sequence) fits(x *resources.Resource) bool {
 // resourceTests returns the tests of more than one request: what links, Location and
 // the methods of HTTP promise. One that needs an operation that the document does not have is left out.
 func (p *Planner) resourceTests() (all []Test) {
-	for _, x := range p.resources.All {
+	for _, x := range p.Resources.All {
 		add := func(what string, steps func(*Draft, *resources.Resource) []scenario.Step, shows ...string) {
 			name := fmt.Sprintf("sequence, %s: %s", x.Create.ID, what)
 			test := newTest(name, func() []scenario.Step { return steps(p.Draft(name), x) })
@@ -81,7 +81,7 @@ func (p *Planner) resourceTests() (all []Test) {
 			leads := func(d *Draft, x *resources.Resource) []scenario.Step {
 				return identityLeads(d, x, operation)
 			}
-			add(to+operation.ID, leads, effectPromise(operation, p.resources.UseOf(operation).Parameter))
+			add(to+operation.ID, leads, effectPromise(operation, p.Resources.UseOf(operation).Parameter))
 		}
 		if x.HasLocation() {
 			add("Location leads to the resource", locationLeads)
@@ -115,7 +115,7 @@ func identityLeads(d *Draft, x *resources.Resource, operation *document.Operatio
 	thing := x.Thing(nil)
 	return []scenario.Step{
 		{Create: thing},
-		d.accepted(operation.Method, thing, d.plainBody(operation)),
+		d.CallAccepted(operation.Method, thing, d.PlainBody(operation)),
 		scenario.Later(func() []scenario.Step { return needsIdentity(d, x, operation, thing) }),
 	}
 }
@@ -128,7 +128,7 @@ func needsIdentity(d *Draft, x *resources.Resource, operation *document.Operatio
 		return nil
 	}
 	other := neverCreated(d, x, existing)
-	return []scenario.Step{d.call(operation.Method, other, d.plainBody(operation), func(got scenario.Interaction) error {
+	return []scenario.Step{d.Call(operation.Method, other, d.PlainBody(operation), func(got scenario.Interaction) error {
 		isRefused := got.Status >= http.StatusBadRequest
 		return scenario.Require(isRefused, "%s succeeds for %v, which was never created; %v was: %.300s", operation.ID, other.ID, existing.ID, got.Body)
 	})}
@@ -136,7 +136,7 @@ func needsIdentity(d *Draft, x *resources.Resource, operation *document.Operatio
 
 // neverCreated is what a service has never created beside a thing that exists.
 func neverCreated(d *Draft, x *resources.Resource, existing *scenario.Thing) *scenario.Thing {
-	other := x.Thing(d.values.Identity(x.Identity))
+	other := x.Thing(d.Values.Identity(x.Identity))
 	other.Parent = existing.Parent
 	if number, err := strconv.ParseInt(fmt.Sprint(existing.ID), 10, 64); err == nil && x.IsAssigned {
 		// A service that counts has not come there.
@@ -167,10 +167,10 @@ func drawnBodies(d *Draft, x *resources.Resource) (bodies []map[string]any) {
 	if described == nil {
 		return nil
 	}
-	variants := d.values.Obeying(described)
-	d.values.Shuffle(variants)
+	variants := d.Values.Obeying(described)
+	d.Values.Shuffle(variants)
 	for _, variant := range variants[:min(len(variants), createdBodies)] {
-		variant = d.values.Renamed(described, variant, values.OddNames[d.values.Below(len(values.OddNames))])
+		variant = d.Values.Renamed(described, variant, values.OddNames[d.Values.Below(len(values.OddNames))])
 		if body := jsonvalue.Object(variant.Value); body != nil {
 			bodies = append(bodies, body)
 		}
@@ -180,8 +180,8 @@ func drawnBodies(d *Draft, x *resources.Resource) (bodies []map[string]any) {
 
 // readShows reads a thing, which must have what is known of it.
 func readShows(d *Draft, thing *scenario.Thing, known map[string]any) []scenario.Step {
-	get := d.resources.CreatedBy(thing.Creator).Operations[http.MethodGet]
-	return d.read(thing, func(got scenario.Interaction) error { return d.shows(got, known, get) })
+	get := d.Resources.CreatedBy(thing.Creator).Operations[http.MethodGet]
+	return d.Read(thing, func(got scenario.Interaction) error { return d.Shows(got, known, get) })
 }
 
 // readSeesReplacement replaces a resource in every way that the schema allows, and reads it.
@@ -189,7 +189,7 @@ func readSeesReplacement(d *Draft, x *resources.Resource) []scenario.Step {
 	thing := x.Thing(nil)
 	described := x.Operations[http.MethodPut].BodySchema()
 	if described == nil {
-		return untried(noJSONBody)
+		return Untried(noJSONBody)
 	}
 	return []scenario.Step{{Create: thing}, scenario.Later(func() (steps []scenario.Step) {
 		for _, body := range objectBodies(d, described) {
@@ -204,7 +204,7 @@ func readSeesChange(d *Draft, x *resources.Resource) []scenario.Step {
 	thing := x.Thing(nil)
 	described := x.Operations[http.MethodPatch].BodySchema()
 	if described == nil {
-		return untried(noJSONBody)
+		return Untried(noJSONBody)
 	}
 	return []scenario.Step{{Create: thing}, scenario.Later(func() (steps []scenario.Step) {
 		known := thing.Sent
@@ -222,7 +222,7 @@ const noJSONBody scenario.Untried = "the body is not JSON"
 
 // objectBodies are the objects that are at the edge of some keyword of a schema.
 func objectBodies(d *Draft, described *openapi3.Schema) (bodies []map[string]any) {
-	for _, variant := range d.values.Obeying(described) {
+	for _, variant := range d.Values.Obeying(described) {
 		if body, isObject := variant.Value.(map[string]any); isObject {
 			bodies = append(bodies, body)
 		}
@@ -232,9 +232,9 @@ func objectBodies(d *Draft, described *openapi3.Schema) (bodies []map[string]any
 
 // writeAndRead changes a thing and reads it; both responses must have what is known of it then.
 func writeAndRead(d *Draft, method string, thing *scenario.Thing, body, known map[string]any) []scenario.Step {
-	operation := d.resources.CreatedBy(thing.Creator).Operations[method]
-	step := d.call(method, thing, body, func(got scenario.Interaction) error {
-		return d.shows(got, known, operation)
+	operation := d.Resources.CreatedBy(thing.Creator).Operations[method]
+	step := d.Call(method, thing, body, func(got scenario.Interaction) error {
+		return d.Shows(got, known, operation)
 	})
 	step.Expect = scenario.Accepted
 	return append([]scenario.Step{step}, readShows(d, thing, known)...)
@@ -244,7 +244,7 @@ func writeAndRead(d *Draft, method string, thing *scenario.Thing, body, known ma
 // member that the service sets itself, or that has a default, may have any value.
 func afterReplacement(d *Draft, x *resources.Resource, body map[string]any) map[string]any {
 	known := map[string]any{}
-	for name, property := range d.values.Flatten(x.Operations[http.MethodPut].BodySchema()).Properties {
+	for name, property := range d.Values.Flatten(x.Operations[http.MethodPut].BodySchema()).Properties {
 		value, isSent := body[name]
 		isClear := isSent || !x.IsInferred
 		if isClear && !isOfService(d, x, name, property.Value) {
@@ -256,20 +256,20 @@ func afterReplacement(d *Draft, x *resources.Resource, body map[string]any) map[
 
 // isOfService reports whether the service, or its document, decides what a member has.
 func isOfService(d *Draft, x *resources.Resource, name string, property *openapi3.Schema) bool {
-	isNotSent := name == x.Member || d.values.IsAbsent(property)
+	isNotSent := name == x.Member || d.Values.IsAbsent(property)
 	return isNotSent || property.Default != nil
 }
 
 // deletedIsGone deletes a resource, which no operation then finds. It can be created again.
 func deletedIsGone(d *Draft, x *resources.Resource) []scenario.Step {
 	thing := x.Thing(nil)
-	steps := []scenario.Step{{Create: thing}, d.accepted(http.MethodDelete, thing, nil)}
+	steps := []scenario.Step{{Create: thing}, d.CallAccepted(http.MethodDelete, thing, nil)}
 	for _, method := range []string{http.MethodGet, http.MethodPatch, http.MethodDelete} {
 		operation := x.Operations[method]
 		if operation == nil || x.MayIgnoreAbsence(operation) {
 			continue
 		}
-		gone := d.call(method, thing, d.plainBody(operation), nil)
+		gone := d.Call(method, thing, d.PlainBody(operation), nil)
 		gone.Expect = scenario.Refused(scenario.UnknownResource)
 		steps = append(steps, gone)
 	}
@@ -287,11 +287,11 @@ func deletedIsGone(d *Draft, x *resources.Resource) []scenario.Step {
 
 // changeThing changes a thing to other values.
 func changeThing(d *Draft, method string, thing *scenario.Thing) []scenario.Step {
-	described := d.resources.CreatedBy(thing.Creator).Operations[method].BodySchema()
+	described := d.Resources.CreatedBy(thing.Creator).Operations[method].BodySchema()
 	if described == nil {
-		return untried(noJSONBody)
+		return Untried(noJSONBody)
 	}
-	return []scenario.Step{d.accepted(method, thing, d.values.Varied(described))}
+	return []scenario.Step{d.CallAccepted(method, thing, d.Values.Varied(described))}
 }
 
 // changesETag fails if a change leaves a strong ETag as it was (RFC 9110, section 8.8.1).
@@ -323,7 +323,7 @@ func leavesETag(x *resources.Resource, method string) string {
 // not compared.
 func headIsGet(d *Draft, x *resources.Resource) []scenario.Step {
 	thing := x.Thing(nil)
-	steps := append([]scenario.Step{{Create: thing}}, d.read(thing)...)
+	steps := append([]scenario.Step{{Create: thing}}, d.Read(thing)...)
 	return append(steps, scenario.Step{
 		Send: func() (scenario.Request, error) {
 			return scenario.Request{

@@ -30,15 +30,15 @@ import (
 // of what it returns.
 var managed = regexp.MustCompile(`(?i)^(_?id|uuid|e?tag|version|revision|href|url|self|_?links|stat(e|us)|(created|updated|modified|deleted).*|.*_(at|on|by))$|[a-z](At|On|By)$`)
 
-// shows returns an error unless a response has the members that a request had, as far as
+// Shows returns an error unless a response has the members that a request had, as far as
 // the document gives both the same name. A response that is no object is not the resource.
-func (s *Drafts) shows(x scenario.Interaction, sent map[string]any, operation *document.Operation) error {
+func (s *Drafts) Shows(x scenario.Interaction, sent map[string]any, operation *document.Operation) error {
 	object := x.Object()
 	if object == nil {
 		return nil
 	}
 	sent = jsonvalue.Object(jsonvalue.Normal(sent))
-	of := s.resources.Of(operation)
+	of := s.Resources.Of(operation)
 	c := comparison{lenient: of != nil && of.IsInferred}
 	for _, name := range c.lost(schema.Parts(operation.ResultOf(x.Status)), sent, object) {
 		switch {
@@ -66,6 +66,9 @@ func (s *Drafts) isManaged(x *resources.Resource, operation *document.Operation,
 // comparison compares what was sent with what a response has. If it is lenient, a service may have made
 // one value of another, see isAlike.
 type comparison struct{ lenient bool }
+
+// KeepsLeniently reports whether a value of a response has what was sent, as that of an inferred resource must.
+func KeepsLeniently(sent, have any) bool { return comparison{lenient: true}.keeps(nil, sent, have) }
 
 // lost returns the names of the members that were sent and that an object does not have. Others may be
 // there: the service may add some. A member that is absent is like null.

@@ -58,11 +58,11 @@ func (p *Planner) plainest(operation *document.Operation, name, promise string, 
 		operation:  operation,
 		parameters: map[string]string{},
 		header:     http.Header{},
-		use:        p.resources.UseOf(operation),
+		use:        p.Resources.UseOf(operation),
 	}
 	for _, parameter := range operation.Parameters {
 		isIdentity := parameter.In == "path" && c.use.IsNamedBy(operation, parameter.Name)
-		isSent := parameter.Required || p.values.IsGiven(parameter.Name)
+		isSent := parameter.Required || p.Values.IsGiven(parameter.Name)
 		if isIdentity || !isSent {
 			continue
 		}
@@ -81,7 +81,7 @@ func (p *Planner) plainest(operation *document.Operation, name, promise string, 
 
 // add adds the plainest valid request, which the caller changes.
 func (m *singleMaker) add(name, promise string) *single {
-	c := m.plainest(m.operation, name, promise, m.values)
+	c := m.plainest(m.operation, name, promise, m.Values)
 	m.tests.singles = append(m.tests.singles, c)
 	return c
 }
@@ -114,7 +114,7 @@ func (c *single) withoutResource(from string, drawn *values.Generator) {
 func (c *single) withoutThing(d *Draft) *single {
 	other := new(*c)
 	other.parameters = maps.Clone(c.parameters)
-	other.withoutResource(c.operation.PathNames[0], d.values)
+	other.withoutResource(c.operation.PathNames[0], d.Values)
 	return other
 }
 
@@ -172,7 +172,7 @@ func (c *single) request(thing *scenario.Thing) scenario.Request {
 	if c.use.IsOn(c.operation) && c.why == nil {
 		request.Body = withMember(c.body, c.use.Member, thing.ID)
 	}
-	return encoded(c.operation, request)
+	return Encoded(c.operation, request)
 }
 
 // withMember sets a member of an object that has it.
@@ -208,12 +208,12 @@ func removals(d *Draft, c *single) (steps []scenario.Step) {
 	if len(c.shared) == 0 {
 		return nil
 	}
-	x := d.resources.Of(c.operation)
+	x := d.Resources.Of(c.operation)
 	if x == nil && c.use != nil {
 		x = c.use.Resource
 	}
 	if x == nil { // a batch creates several
-		x = d.resources.FirstChosen()
+		x = d.Resources.FirstChosen()
 	}
 	// What is below something else is below something new in each test.
 	if x == nil || x.IsAssigned || x.Parent != nil {
@@ -249,7 +249,7 @@ func (c *single) isOfAccess() bool { return c.access.IsOfCredentials() }
 // identityFor is the identity of what a request is about: that of the test, or one that is drawn.
 func (p *Planner) identityFor(c *single) any {
 	if c.use != nil && c.id == nil {
-		return p.values.Identity(c.use.Identity)
+		return p.Values.Identity(c.use.Identity)
 	}
 	return c.id
 }

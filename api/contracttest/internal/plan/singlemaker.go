@@ -14,7 +14,7 @@ import (
 type singleMaker struct {
 	*Planner
 	operation *document.Operation
-	values    *values.Generator
+	Values    *values.Generator
 	tests     *operationTests
 }
 
@@ -39,7 +39,7 @@ func (m *singleMaker) make() {
 		m.tests.singles = nil
 	}
 	m.putInOrder()
-	if m.values.TakeExhausted() {
+	if m.Values.TakeExhausted() {
 		m.unsupport("values of schemas that refer to each other in many ways")
 	}
 }
@@ -99,7 +99,7 @@ func (m *singleMaker) unwritable() string {
 		return "its body is required and has no media type that a test can write"
 	}
 	for _, parameter := range m.operation.Parameters {
-		if _, ok := m.values.BaseParameter(parameter); !ok && parameter.Required {
+		if _, ok := m.Values.BaseParameter(parameter); !ok && parameter.Required {
 			return "no value for its required parameter " + parameter.Name
 		}
 	}

@@ -49,8 +49,8 @@ func (s *surroundings) creations() (steps []scenario.Step) {
 	s.thing = &scenario.Thing{ID: s.id}
 	s.absent = s.single.absent
 	// So that there is something to stream.
-	if s.operation.Streams() && len(s.draft.resources.All) > 0 {
-		steps = append(steps, scenario.Step{Create: s.draft.resources.All[0].Thing(nil)})
+	if s.operation.Streams() && len(s.draft.Resources.All) > 0 {
+		steps = append(steps, scenario.Step{Create: s.draft.Resources.All[0].Thing(nil)})
 	}
 	if s.use != nil {
 		s.thing = s.use.Thing(s.id)
@@ -72,7 +72,7 @@ func (s *surroundings) readBefore(scenario.Interaction) []scenario.Step {
 	if s.absent {
 		return nil
 	}
-	steps := s.draft.read(s.thing)
+	steps := s.draft.Read(s.thing)
 	s.before = len(steps) > 0
 	return steps
 }
@@ -143,7 +143,7 @@ func (s *surroundings) checkValid(x scenario.Interaction) error {
 // the service knows.
 func (s *surroundings) mayBeRefused(status int) scenario.Untried {
 	isConflict := status == http.StatusConflict
-	isUnknown := !s.use.IsOn(s.operation) && !s.draft.resources.Creates(s.operation)
+	isUnknown := !s.use.IsOn(s.operation) && !s.draft.Resources.Creates(s.operation)
 	isRefused := status/100 == 4
 	excuses := []struct {
 		holds bool
@@ -196,7 +196,7 @@ func (s *surroundings) after(scenario.Interaction) (steps []scenario.Step) {
 		return nil
 	}
 	if s.before {
-		steps = append(steps, s.draft.unchanged(s.thing, "a refused request")...)
+		steps = append(steps, s.draft.Unchanged(s.thing, "a refused request")...)
 	}
 	return append(steps, s.createdNothing()...)
 }
@@ -211,8 +211,8 @@ func (s *surroundings) createdNothing() (steps []scenario.Step) {
 		return nil
 	}
 	value, _ := jsonvalue.Decode(s.body) // a malformed body names nothing
-	ids := s.draft.values.Identities(described, value)
-	for _, x := range s.draft.resources.All {
+	ids := s.draft.Values.Identities(described, value)
+	for _, x := range s.draft.Resources.All {
 		isFindable := x.Operations[http.MethodGet] != nil && !x.IsAssigned && x.Parent == nil
 		if !isFindable {
 			continue
@@ -227,17 +227,17 @@ func (s *surroundings) createdNothing() (steps []scenario.Step) {
 // doesNotExist looks whether what was refused was created under an identity. Where something is found, it looks again
 // after it has asked for what was never created: a service that finds everything shows nothing.
 func doesNotExist(d *Draft, x *resources.Resource, id any) scenario.Step {
-	look := d.call(http.MethodGet, x.Thing(id), nil, nil)
+	look := d.Call(http.MethodGet, x.Thing(id), nil, nil)
 	look.Then = func(found scenario.Interaction) []scenario.Step {
 		if found.Status >= http.StatusBadRequest {
 			return nil
 		}
 		findsAll := false
-		other := d.call(http.MethodGet, x.Thing(d.values.Identity(x.Identity)), nil, func(got scenario.Interaction) error {
+		other := d.Call(http.MethodGet, x.Thing(d.Values.Identity(x.Identity)), nil, func(got scenario.Interaction) error {
 			findsAll = got.Status < http.StatusBadRequest
 			return nil
 		})
-		return []scenario.Step{other, d.call(http.MethodGet, x.Thing(id), nil, func(again scenario.Interaction) error {
+		return []scenario.Step{other, d.Call(http.MethodGet, x.Thing(id), nil, func(again scenario.Interaction) error {
 			isAbsent := findsAll || again.Status >= http.StatusBadRequest
 			return scenario.Require(isAbsent, "the create was refused, but %v exists: %s", id, again.Body)
 		})}

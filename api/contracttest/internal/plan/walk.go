@@ -10,16 +10,16 @@ import (
 
 // How a draft goes where a response leads.
 
-// targetOf is the URL of the service that an interaction was with.
-func targetOf(x scenario.Interaction) string {
+// TargetOf is the URL of the service that an interaction was with.
+func TargetOf(x scenario.Interaction) string {
 	address, _, _ := strings.Cut(x.URL, "?")
 	return strings.TrimSuffix(address, x.Path)
 }
 
-// leadsTo resolves a reference in a response (RFC 3986, section 5) and returns where it leads, path and
+// LeadsTo resolves a reference in a response (RFC 3986, section 5) and returns where it leads, path and
 // query below the service. It must not lead elsewhere. A client with credentials must not follow a service
 // to another host.
-func leadsTo(x scenario.Interaction, reference string) (path string, query []string, err error) {
+func LeadsTo(x scenario.Interaction, reference string) (path string, query []string, err error) {
 	from, err := x.ParsedURL()
 	if err == nil {
 		from, err = from.Parse(reference)
@@ -31,9 +31,9 @@ func leadsTo(x scenario.Interaction, reference string) (path string, query []str
 		query = strings.Split(from.RawQuery, "&")
 	}
 	from.RawQuery = ""
-	path, isBelow := strings.CutPrefix(from.String(), targetOf(x))
+	path, isBelow := strings.CutPrefix(from.String(), TargetOf(x))
 	if !isBelow || !strings.HasPrefix(path, "/") {
-		return "", nil, scenario.Brokenf("leads to %s, which is not below %s", from, targetOf(x))
+		return "", nil, scenario.Brokenf("leads to %s, which is not below %s", from, TargetOf(x))
 	}
 	return path, query, nil
 }
@@ -41,8 +41,8 @@ func leadsTo(x scenario.Interaction, reference string) (path string, query []str
 // linkTarget finds the reference in a Link to the next page.
 var linkTarget = regexp.MustCompile(`<([^>]*)>; *rel="?next"?`)
 
-// nextLink is the reference in a Link to the next page, or nothing.
-func nextLink(x scenario.Interaction) string {
+// NextLink is the reference in a Link to the next page, or nothing.
+func NextLink(x scenario.Interaction) string {
 	if found := linkTarget.FindStringSubmatch(x.Header.Get("Link")); found != nil {
 		return found[1]
 	}
@@ -53,7 +53,7 @@ func nextLink(x scenario.Interaction) string {
 func (d *Draft) walk(step scenario.Step) []scenario.Step {
 	operation := d.Document.Operation(step.Walk.Operation)
 	if operation == nil {
-		return failing("the document has no operation %s", step.Walk.Operation)
+		return Failing("the document has no operation %s", step.Walk.Operation)
 	}
 	w := &linkWalk{
 		method: operation.Method,
@@ -96,11 +96,11 @@ func (w *linkWalk) step() scenario.Step {
 // read visits a page. The path is empty then if there is no other.
 func (w *linkWalk) read(x scenario.Interaction) error {
 	enough, err := w.visit(x)
-	link := nextLink(x)
+	link := NextLink(x)
 	w.path = ""
 	if isLast := enough || link == ""; err != nil || isLast {
 		return err
 	}
-	w.path, w.pairs, err = leadsTo(x, link)
+	w.path, w.pairs, err = LeadsTo(x, link)
 	return err
 }
