@@ -119,14 +119,20 @@ var mayImport = map[string][]string{
 		"api/contracttest/internal/document", "api/contracttest/internal/jsonvalue", "api/contracttest/internal/schema",
 		"api/contracttest/internal/values", "api/contracttest/scenario",
 	},
-	"api/contracttest/internal/plan": {
-		"api/contracttest/internal/document", "api/contracttest/internal/jsonvalue", "api/contracttest/internal/judge", "api/contracttest/internal/known",
+	"api/contracttest/internal/draft": {
+		"api/contracttest/internal/document", "api/contracttest/internal/jsonvalue", "api/contracttest/internal/judge",
 		"api/contracttest/internal/lessons", "api/contracttest/internal/resources", "api/contracttest/internal/schema",
 		"api/contracttest/internal/values", "api/contracttest/scenario",
 	},
+	"api/contracttest/internal/plan": {
+		"api/contracttest/internal/document", "api/contracttest/internal/draft", "api/contracttest/internal/jsonvalue",
+		"api/contracttest/internal/judge", "api/contracttest/internal/known", "api/contracttest/internal/lessons",
+		"api/contracttest/internal/resources", "api/contracttest/internal/schema", "api/contracttest/internal/values",
+		"api/contracttest/scenario",
+	},
 	"api/contracttest/internal/run": {
-		"api/contracttest/internal/document", "api/contracttest/internal/judge", "api/contracttest/internal/plan",
-		"api/contracttest/internal/values", "api/contracttest/scenario",
+		"api/contracttest/internal/document", "api/contracttest/internal/draft", "api/contracttest/internal/judge",
+		"api/contracttest/internal/plan", "api/contracttest/internal/values", "api/contracttest/scenario",
 	},
 	"api/contracttest": {
 		"api/contracttest/internal/document", "api/contracttest/internal/judge", "api/contracttest/internal/plan",

@@ -6,6 +6,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"github.com/plantstore/plantstore/api/contracttest/internal/draft"
 	"github.com/plantstore/plantstore/api/contracttest/internal/known"
 )
 
@@ -14,7 +15,7 @@ import (
 // it stays.
 
 // adapted is a test of one request with what the service is known to need, and the names of what it needs.
-func adapted(d *Draft, c *single) (filled *single, needs []string) {
+func adapted(d *draft.Draft, c *single) (filled *single, needs []string) {
 	filled = new(*c)
 	filled.parameters = maps.Clone(c.parameters)
 	filled.header = c.header.Clone()
@@ -37,7 +38,7 @@ func adapted(d *Draft, c *single) (filled *single, needs []string) {
 
 // fillPath fills what of a path is made up. Where something below the resource of a test is known, but nothing creates
 // it, the whole path is of what is known.
-func (c *single) fillPath(d *Draft, made *single) {
+func (c *single) fillPath(d *draft.Draft, made *single) {
 	names := c.operation.PathNames
 	// The path of /tickets/{id}/close names a ticket, and then something of it.
 	isPart := c.use != nil && !c.use.IsNamedBy(c.operation, names[len(names)-1])
@@ -62,7 +63,7 @@ func (c *single) fillPath(d *Draft, made *single) {
 }
 
 // namesOf are the names under which a parameter of a request is looked up: none, if the test creates what it names.
-func namesOf(d *Draft, c *single, parameter *openapi3.Parameter) []string {
+func namesOf(d *draft.Draft, c *single, parameter *openapi3.Parameter) []string {
 	switch {
 	case d.Values.IsGiven(parameter.Name), c.about == parameter.Name:
 		return nil
@@ -77,7 +78,7 @@ func namesOf(d *Draft, c *single, parameter *openapi3.Parameter) []string {
 }
 
 // isMadeUp reports whether a request has the plainest value of a parameter.
-func (c *single) isMadeUp(d *Draft, parameter *openapi3.Parameter) bool {
+func (c *single) isMadeUp(d *draft.Draft, parameter *openapi3.Parameter) bool {
 	plain, _ := d.Values.BaseParameter(parameter)
 	switch parameter.In {
 	case "path":

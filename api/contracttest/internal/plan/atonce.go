@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/draft"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
@@ -51,7 +52,7 @@ func (s *successes) atOnce(calls []scenario.Call) (all scenario.Step) {
 
 // identitiesDiffer fails if creates at the same time give one identity twice. The first create, which is alone, also
 // makes what the others need.
-func identitiesDiffer(d *Draft, x *resources.Resource) []scenario.Step {
+func identitiesDiffer(d *draft.Draft, x *resources.Resource) []scenario.Step {
 	first := x.Thing(nil)
 	created := &successes{}
 	return []scenario.Step{{Create: first}, scenario.Later(func() []scenario.Step {
@@ -71,7 +72,7 @@ func identitiesDiffer(d *Draft, x *resources.Resource) []scenario.Step {
 func differ(x *resources.Resource, created []scenario.Interaction) error {
 	seen := map[string]bool{}
 	for _, got := range created {
-		id := fmt.Sprint(IdentityIn(x, x.Create, got))
+		id := fmt.Sprint(draft.IdentityIn(x, x.Create, got))
 		if seen[id] {
 			return oneIdentity(x, id)
 		}
@@ -81,7 +82,7 @@ func differ(x *resources.Resource, created []scenario.Interaction) error {
 }
 
 // createsOne fails if creates at the same time with one identity succeed, although a second one must conflict.
-func createsOne(d *Draft, x *resources.Resource) []scenario.Step {
+func createsOne(d *draft.Draft, x *resources.Resource) []scenario.Step {
 	first := x.Thing(nil)
 	created := &successes{}
 	return []scenario.Step{{Create: first}, scenario.Later(func() []scenario.Step {
@@ -100,19 +101,19 @@ func createsOne(d *Draft, x *resources.Resource) []scenario.Step {
 
 // changesOnce fails if changes at the same time with one If-Match succeed: all but one are lost (RFC 9110, section
 // 13.1.1).
-func changesOnce(method string) func(d *Draft, x *resources.Resource) []scenario.Step {
-	return func(d *Draft, x *resources.Resource) []scenario.Step {
+func changesOnce(method string) func(d *draft.Draft, x *resources.Resource) []scenario.Step {
+	return func(d *draft.Draft, x *resources.Resource) []scenario.Step {
 		thing := x.Thing(nil)
 		before := &version{}
 		changed := &successes{}
 		steps := append([]scenario.Step{{Create: thing}}, readVersion(d, thing, before)...)
 		return append(steps, scenario.Later(func() []scenario.Step {
 			if strings.HasPrefix(before.etag, "W/") {
-				return Untried(weakETags)
+				return draft.Untried(weakETags)
 			}
 			calls := changesOf(d, x.Operations[method], thing, before.etag)
 			if calls == nil {
-				return Untried("its values do not vary")
+				return draft.Untried("its values do not vary")
 			}
 			after := &version{}
 			return append(append([]scenario.Step{changed.atOnce(calls)}, readVersion(d, thing, after)...), scenario.Verify(func() error {
@@ -131,7 +132,7 @@ func changesOnce(method string) func(d *Draft, x *resources.Resource) []scenario
 
 // changesOf are calls that change a thing, each to other values: a change to what is there may leave the ETag. None, if
 // the values do not differ.
-func changesOf(d *Draft, operation *document.Operation, thing *scenario.Thing, etag string) (calls []scenario.Call) {
+func changesOf(d *draft.Draft, operation *document.Operation, thing *scenario.Thing, etag string) (calls []scenario.Call) {
 	described := operation.BodySchema()
 	if described == nil {
 		return nil

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/draft"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
@@ -15,7 +16,7 @@ import (
 
 // notBelowAnother asks for a thing below another parent than its own: no operation may find it there, and no list may
 // have it.
-func notBelowAnother(d *Draft, x *resources.Resource) []scenario.Step {
+func notBelowAnother(d *draft.Draft, x *resources.Resource) []scenario.Step {
 	thing := x.Thing(nil)
 	other := x.Parent.Thing(nil)
 	steps := []scenario.Step{{Create: thing}, {Create: other}}
@@ -38,7 +39,7 @@ func notBelowAnother(d *Draft, x *resources.Resource) []scenario.Step {
 }
 
 // notListed reads the first page of a list below the parent of a thing, which must not have the thing.
-func notListed(d *Draft, list *resources.List, moved *scenario.Thing) scenario.Step {
+func notListed(d *draft.Draft, list *resources.List, moved *scenario.Thing) scenario.Step {
 	test := &listTest{
 		Draft:  d,
 		list:   list,
@@ -51,7 +52,7 @@ func notListed(d *Draft, list *resources.List, moved *scenario.Thing) scenario.S
 }
 
 // refusedOn calls an operation on a thing that it must not find.
-func refusedOn(d *Draft, operation *document.Operation, thing *scenario.Thing, why string) scenario.Step {
+func refusedOn(d *draft.Draft, operation *document.Operation, thing *scenario.Thing, why string) scenario.Step {
 	return plainCall(d, operation, thing, func(got scenario.Interaction) error {
 		isRefused := got.Status >= http.StatusBadRequest
 		return scenario.Require(isRefused, "%s succeeds for %s, but %s: %.300s", operation.ID, got.Path, why, got.Body)
@@ -59,7 +60,7 @@ func refusedOn(d *Draft, operation *document.Operation, thing *scenario.Thing, w
 }
 
 // plainCall calls an operation on a thing with the plainest body.
-func plainCall(d *Draft, operation *document.Operation, thing *scenario.Thing, check func(scenario.Interaction) error) scenario.Step {
+func plainCall(d *draft.Draft, operation *document.Operation, thing *scenario.Thing, check func(scenario.Interaction) error) scenario.Step {
 	return scenario.Step{
 		Call: func() scenario.Call {
 			return scenario.Call{
@@ -113,7 +114,7 @@ func (p *Planner) needsParentTests() (all []Test) {
 }
 
 // needsParent calls an operation on a thing, on one that was never created, and on the thing below another one.
-func needsParent(d *Draft, x *resources.Resource, operation *document.Operation) []scenario.Step {
+func needsParent(d *draft.Draft, x *resources.Resource, operation *document.Operation) []scenario.Step {
 	thing := x.Thing(nil)
 	accepted := plainCall(d, operation, thing, func(got scenario.Interaction) error {
 		if got.Status < http.StatusBadRequest {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/draft"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
@@ -60,7 +61,7 @@ type version struct{ body, etag string }
 
 // readVersion reads a thing and its ETag, which two reads must agree on: with an ETag that changes by itself no
 // write with If-Match would ever succeed.
-func readVersion(d *Draft, thing *scenario.Thing, into *version) []scenario.Step {
+func readVersion(d *draft.Draft, thing *scenario.Thing, into *version) []scenario.Step {
 	isInferred := d.Resources.CreatedBy(thing.Creator).IsInferred
 	steps := d.Read(thing, func(got scenario.Interaction) error {
 		*into = version{body: string(got.Body), etag: got.Header.Get("ETag")}
@@ -78,7 +79,7 @@ func readVersion(d *Draft, thing *scenario.Thing, into *version) []scenario.Step
 // condition tests what a conditional header does with the version that is current, one that is not any
 // more, another one, and *.
 type condition struct {
-	*Draft
+	*draft.Draft
 	resource  *resources.Resource
 	operation *document.Operation
 	header    string

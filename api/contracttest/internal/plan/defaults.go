@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/plantstore/plantstore/api/contracttest/internal/draft"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
@@ -43,7 +44,7 @@ func (p *Planner) defaultTests() (all []Test) {
 
 // takesDefaults creates something without the members that have defaults, and reads it. What a read does not have may
 // have any value.
-func takesDefaults(d *Draft, x *resources.Resource) []scenario.Step {
+func takesDefaults(d *draft.Draft, x *resources.Resource) []scenario.Step {
 	thing := x.Thing(nil)
 	defaults := defaultsOf(d.Values, x)
 	thing.Sent = d.Varied(x, thing)
@@ -60,7 +61,7 @@ func takesDefaults(d *Draft, x *resources.Resource) []scenario.Step {
 		object := got.Object()
 		for name, value := range defaults {
 			have, isShown := object[name]
-			if isShown && !KeepsLeniently(value, have) {
+			if isShown && !draft.KeepsLeniently(value, have) {
 				return scenario.Brokenf("%s was left out, and its default is %v, but it is %v", name, value, have)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/draft"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
@@ -243,9 +244,9 @@ func (f *filter) verdict() []scenario.Step {
 	isGuess := wrong != "" && f.list.IsInferred
 	switch {
 	case isGuess && !isCertain:
-		return Untried(scenario.Untried(wrong + ": it may have another meaning"))
+		return draft.Untried(scenario.Untried(wrong + ": it may have another meaning"))
 	case wrong != "":
-		return Failing("%s", wrong)
+		return draft.Failing("%s", wrong)
 	case f.list.IsInferred:
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"github.com/plantstore/plantstore/api/contracttest/internal/draft"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
@@ -78,7 +79,7 @@ func defaultCaseOf(l *resources.List, name string) []listCase {
 
 // listTest is a test of a list in one run.
 type listTest struct {
-	*Draft
+	*draft.Draft
 	list   *resources.List
 	things []*scenario.Thing // that it has created, one after the other
 }
@@ -94,7 +95,7 @@ func (t *listTest) fill(n int) (steps []scenario.Step) {
 		most = mostOfInferred
 	}
 	if n > most {
-		return Untried("a page or the default of the limit has more than a test creates")
+		return draft.Untried("a page or the default of the limit has more than a test creates")
 	}
 	for range n {
 		thing := t.list.Resource.Thing(nil)
@@ -229,7 +230,7 @@ func (t *listTest) follows(i int) scenario.Step {
 func (t *listTest) defaultOf(parameter *openapi3.Parameter) []scenario.Step {
 	number, err := strconv.Atoi(fmt.Sprint(parameter.Schema.Value.Default))
 	if err != nil {
-		return Untried("the default is not a number")
+		return draft.Untried("the default is not a number")
 	}
 	exist := 2
 	isLimit := parameter.Name == t.list.Limit

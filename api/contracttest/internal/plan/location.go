@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/draft"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
@@ -13,7 +14,7 @@ import (
 
 // locationLeads creates a resource and goes where Location leads. A client that has sent a create knows nothing
 // else of where its resource is (RFC 9110, section 15.3.2).
-func locationLeads(d *Draft, x *resources.Resource) []scenario.Step {
+func locationLeads(d *draft.Draft, x *resources.Resource) []scenario.Step {
 	thing := x.Thing(d.Values.Identity(x.Identity))
 	parents := d.Parents(x, thing)
 	create := d.CreationOf(x, thing)
@@ -27,7 +28,7 @@ func locationLeads(d *Draft, x *resources.Resource) []scenario.Step {
 
 // location is where the response to a create leads.
 type location struct {
-	draft    *Draft
+	draft    *draft.Draft
 	resource *resources.Resource
 	body     map[string]any
 
@@ -52,7 +53,7 @@ func (l *location) find(created scenario.Interaction) (err error) {
 	if l.resource.IsInferred && leadsElsewhere(created, value) {
 		return scenario.Untried("Location is absent or leads to another host: " + value)
 	}
-	l.path, l.query, err = LeadsTo(created, value)
+	l.path, l.query, err = draft.LeadsTo(created, value)
 	if err != nil {
 		return err
 	}
@@ -63,7 +64,7 @@ func (l *location) find(created scenario.Interaction) (err error) {
 // lacksBase reports whether a Location would lead to a path of the document, if it had the path that comes before those
 // of the document.
 func (l *location) lacksBase(value string) bool {
-	base, err := url.Parse(TargetOf(l.created))
+	base, err := url.Parse(draft.TargetOf(l.created))
 	isBelow := err == nil && base.Path != "" && !strings.HasPrefix(value, base.Path+"/")
 	isPath := strings.HasPrefix(value, "/") && !strings.HasPrefix(value, "//")
 	return isBelow && isPath && l.draft.Document.Find(http.MethodGet, value) != nil
@@ -80,7 +81,7 @@ func leadsElsewhere(x scenario.Interaction, reference string) bool {
 		return false
 	}
 	to, err := from.Parse(reference)
-	return err == nil && !strings.HasPrefix(to.String(), TargetOf(x)+"/")
+	return err == nil && !strings.HasPrefix(to.String(), draft.TargetOf(x)+"/")
 }
 
 // follow reads what is there, which must be what was created. An assigned identity is compared with that of the

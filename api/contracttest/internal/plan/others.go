@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/plantstore/plantstore/api/contracttest/internal/draft"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
@@ -12,7 +13,7 @@ import (
 
 // twoThings creates two resources, which must have different identities, and reads the second one. With one
 // resource only, a service that stores one value for all of them would be right.
-func twoThings(d *Draft, x *resources.Resource) (one, other *scenario.Thing, steps []scenario.Step) {
+func twoThings(d *draft.Draft, x *resources.Resource) (one, other *scenario.Thing, steps []scenario.Step) {
 	one = x.Thing(nil)
 	other = x.Thing(nil)
 	steps = []scenario.Step{{Create: one}, {Create: other}, {Check: func(scenario.Interaction) error {
@@ -31,7 +32,7 @@ func oneIdentity(x *resources.Resource, id any) error {
 
 // deletesOne fails if another resource changes when one is deleted, or when one is created then:
 // services that count what they have give it an identity that is taken.
-func deletesOne(d *Draft, x *resources.Resource) []scenario.Step {
+func deletesOne(d *draft.Draft, x *resources.Resource) []scenario.Step {
 	one, other, steps := twoThings(d, x)
 	next := x.Thing(nil)
 	return append(steps,
@@ -47,7 +48,7 @@ func deletesOne(d *Draft, x *resources.Resource) []scenario.Step {
 }
 
 // assignsAnother deletes a resource and creates another one, which must not have its identity again.
-func assignsAnother(d *Draft, x *resources.Resource) []scenario.Step {
+func assignsAnother(d *draft.Draft, x *resources.Resource) []scenario.Step {
 	again := x.Thing(nil)
 	newest := x.Thing(nil)
 	return []scenario.Step{
@@ -62,7 +63,7 @@ func assignsAnother(d *Draft, x *resources.Resource) []scenario.Step {
 }
 
 // replacesOne fails if another resource changes when one is replaced: an UPDATE without its WHERE does that.
-func replacesOne(d *Draft, x *resources.Resource) []scenario.Step {
+func replacesOne(d *draft.Draft, x *resources.Resource) []scenario.Step {
 	one, other, steps := twoThings(d, x)
 	steps = append(steps, changeThing(d, http.MethodPut, one)...)
 	return append(steps, scenario.Later(func() []scenario.Step {
@@ -72,7 +73,7 @@ func replacesOne(d *Draft, x *resources.Resource) []scenario.Step {
 
 // createsNew fails if a create that must conflict replaces what exists. That the second one is refused, a
 // test of the status shows; this one looks at what is left.
-func createsNew(d *Draft, x *resources.Resource) []scenario.Step {
+func createsNew(d *draft.Draft, x *resources.Resource) []scenario.Step {
 	thing := x.Thing(nil)
 	steps := append([]scenario.Step{{Create: thing}}, d.Read(thing)...)
 	return append(steps, scenario.Later(func() []scenario.Step {

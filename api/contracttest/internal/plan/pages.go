@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/plantstore/plantstore/api/contracttest/internal/draft"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
@@ -62,7 +63,7 @@ func pageOf(l *resources.List, x scenario.Interaction) (found page, err error) {
 // reader reads a list page by page. It goes on as Link or Next say; without them, or if byAfter is
 // set, after the last item, or by Offset or Page.
 type reader struct {
-	draft   *Draft
+	draft   *draft.Draft
 	list    *resources.List
 	query   url.Values
 	byAfter bool
@@ -137,7 +138,7 @@ func (r *reader) read(x scenario.Interaction) (err error) {
 	leadsThere := ""
 	r.found.end, leadsThere = r.next(x)
 	if leadsThere != "" {
-		if r.path, r.pairs, err = LeadsTo(x, leadsThere); err != nil {
+		if r.path, r.pairs, err = draft.LeadsTo(x, leadsThere); err != nil {
 			return err
 		}
 	} else {
@@ -152,7 +153,7 @@ func (r *reader) read(x scenario.Interaction) (err error) {
 // member, and a member more clearly than counting, which may go wrong where a service leaves items out.
 func (r *reader) next(x scenario.Interaction) (end pageEnd, reference string) {
 	isEmpty := len(r.found.ids) == 0
-	link := NextLink(x)
+	link := draft.NextLink(x)
 	followsLink := !r.byAfter && !isEmpty
 	switch {
 	case link != "" && followsLink:

@@ -75,6 +75,7 @@ import (
 	"sync/atomic"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/draft"
 	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
 	"github.com/plantstore/plantstore/api/contracttest/internal/lessons"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
@@ -129,7 +130,7 @@ const (
 // Planner makes the tests of a document. The tests of an operation are made when they are asked for.
 type Planner struct {
 	Settings
-	*Drafts
+	*draft.Drafts
 
 	mu   sync.Mutex
 	made map[*document.Operation]*operationTests
@@ -148,7 +149,7 @@ func New(judge *judge.Judge, settings Settings) *Planner {
 	generator := values.New(settings.Settings)
 	return &Planner{
 		Settings: settings,
-		Drafts: &Drafts{
+		Drafts: &draft.Drafts{
 			Document:  judge.Document,
 			Judge:     judge,
 			Resources: resources.Find(judge.Document, generator, settings.Declared),

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/draft"
 	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
@@ -309,7 +310,7 @@ func TestLeadsTo(t *testing.T) {
 		"/pots/7":                            "",
 		"http://pots.example/baseless":       "",
 	} {
-		path, _, err := LeadsTo(x, reference)
+		path, _, err := draft.LeadsTo(x, reference)
 		if path != want || (err == nil) != (want != "") {
 			t.Errorf("%s leads to %q, %v; want %q", reference, path, err, want)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"github.com/plantstore/plantstore/api/contracttest/internal/draft"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
@@ -19,11 +20,11 @@ var merges = regexp.MustCompile(`(?i)partial|merg|omit|unchanged|absent|missing|
 // putRemoves fails if a member that a replacement does not have keeps the value that it had, for two
 // resources with different values: otherwise the value may be a default. It is the difference between PUT
 // and PATCH that is forgotten most often.
-func putRemoves(d *Draft, x *resources.Resource) []scenario.Step {
+func putRemoves(d *draft.Draft, x *resources.Resource) []scenario.Step {
 	put := x.Operations[http.MethodPut]
 	described := put.BodySchema()
 	if described == nil || merges.MatchString(put.Spec.Summary+put.Spec.Description) {
-		return Untried("the document does not say that it replaces")
+		return draft.Untried("the document does not say that it replaces")
 	}
 	removals := [2]*removal{{thing: x.Thing(nil)}, {thing: x.Thing(nil)}}
 	var steps []scenario.Step
@@ -49,14 +50,14 @@ type removal struct {
 
 // leaveOut replaces a resource, and then again without what is optional. The first replacement gives it values of
 // all members, which the create may not have taken.
-func leaveOut(d *Draft, removed *removal, described *openapi3.Schema) []scenario.Step {
+func leaveOut(d *draft.Draft, removed *removal, described *openapi3.Schema) []scenario.Step {
 	whole := jsonvalue.Object(d.Values.Varied(described))
 	least := map[string]any{}
 	for _, name := range d.Values.Flatten(described).Required {
 		least[name] = whole[name]
 	}
 	if !d.Values.Fits(described, least) {
-		return append([]scenario.Step{{Create: removed.thing}}, Untried("a test has no value without what is optional")...)
+		return append([]scenario.Step{{Create: removed.thing}}, draft.Untried("a test has no value without what is optional")...)
 	}
 	steps := []scenario.Step{{Create: removed.thing}, d.CallAccepted(http.MethodPut, removed.thing, whole)}
 	steps = append(steps, d.Read(removed.thing, func(got scenario.Interaction) error {

@@ -12,6 +12,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/draft"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
@@ -27,7 +28,7 @@ import (
 type sequence struct {
 	name    string
 	methods []string // the resource must have operations with them
-	steps   func(d *Draft, x *resources.Resource) []scenario.Step
+	steps   func(d *draft.Draft, x *resources.Resource) []scenario.Step
 	of      func(x *resources.Resource) bool // nil: of all
 }
 
@@ -66,7 +67,7 @@ func (s sequence) fits(x *resources.Resource) bool {
 // the methods of HTTP promise. One that needs an operation that the document does not have is left out.
 func (p *Planner) resourceTests() (all []Test) {
 	for _, x := range p.Resources.All {
-		add := func(what string, steps func(*Draft, *resources.Resource) []scenario.Step, shows ...string) {
+		add := func(what string, steps func(*draft.Draft, *resources.Resource) []scenario.Step, shows ...string) {
 			name := fmt.Sprintf("sequence, %s: %s", x.Create.ID, what)
 			test := newTest(name, func() []scenario.Step { return steps(p.Draft(name), x) })
 			test.Shows = append(shows, name)
@@ -78,7 +79,7 @@ func (p *Planner) resourceTests() (all []Test) {
 			if x.IsInferred {
 				to = "its identity leads to "
 			}
-			leads := func(d *Draft, x *resources.Resource) []scenario.Step {
+			leads := func(d *draft.Draft, x *resources.Resource) []scenario.Step {
 				return identityLeads(d, x, operation)
 			}
 			add(to+operation.ID, leads, effectPromise(operation, p.Resources.UseOf(operation).Parameter))
@@ -111,7 +112,7 @@ func (p *Planner) declaredSequences() (all []Test) {
 }
 
 // identityLeads calls an operation on what was created.
-func identityLeads(d *Draft, x *resources.Resource, operation *document.Operation) []scenario.Step {
+func identityLeads(d *draft.Draft, x *resources.Resource, operation *document.Operation) []scenario.Step {
 	thing := x.Thing(nil)
 	return []scenario.Step{
 		{Create: thing},
@@ -123,7 +124,7 @@ func identityLeads(d *Draft, x *resources.Resource, operation *document.Operatio
 // needsIdentity fails if an operation on one resource succeeds on one that was never created, as it does if
 // it does not look at its path. PUT may create it. Services that return any row for any id pass all tests
 // that read what they have just created.
-func needsIdentity(d *Draft, x *resources.Resource, operation *document.Operation, existing *scenario.Thing) []scenario.Step {
+func needsIdentity(d *draft.Draft, x *resources.Resource, operation *document.Operation, existing *scenario.Thing) []scenario.Step {
 	if operation.Method == http.MethodPut || !x.RefusesAbsent(operation) {
 		return nil
 	}
@@ -135,7 +136,7 @@ func needsIdentity(d *Draft, x *resources.Resource, operation *document.Operatio
 }
 
 // neverCreated is what a service has never created beside a thing that exists.
-func neverCreated(d *Draft, x *resources.Resource, existing *scenario.Thing) *scenario.Thing {
+func neverCreated(d *draft.Draft, x *resources.Resource, existing *scenario.Thing) *scenario.Thing {
 	other := x.Thing(d.Values.Identity(x.Identity))
 	other.Parent = existing.Parent
 	if number, err := strconv.ParseInt(fmt.Sprint(existing.ID), 10, 64); err == nil && x.IsAssigned {
@@ -149,7 +150,7 @@ func neverCreated(d *Draft, x *resources.Resource, existing *scenario.Thing) *sc
 const createdBodies = 8
 
 // readSeesCreate creates resources with bodies that the schema allows, and reads each of them.
-func readSeesCreate(d *Draft, x *resources.Resource) (steps []scenario.Step) {
+func readSeesCreate(d *draft.Draft, x *resources.Resource) (steps []scenario.Step) {
 	for _, body := range append([]map[string]any{nil}, drawnBodies(d, x)...) {
 		thing := x.Thing(nil)
 		thing.Sent = body
@@ -162,7 +163,7 @@ func readSeesCreate(d *Draft, x *resources.Resource) (steps []scenario.Step) {
 
 // drawnBodies draws some of the bodies at the edges of the schema of a create. Not all are sent: their
 // constraints have tests of their own, and here it is what is stored that matters.
-func drawnBodies(d *Draft, x *resources.Resource) (bodies []map[string]any) {
+func drawnBodies(d *draft.Draft, x *resources.Resource) (bodies []map[string]any) {
 	described := x.Create.BodySchema()
 	if described == nil {
 		return nil
@@ -179,17 +180,17 @@ func drawnBodies(d *Draft, x *resources.Resource) (bodies []map[string]any) {
 }
 
 // readShows reads a thing, which must have what is known of it.
-func readShows(d *Draft, thing *scenario.Thing, known map[string]any) []scenario.Step {
+func readShows(d *draft.Draft, thing *scenario.Thing, known map[string]any) []scenario.Step {
 	get := d.Resources.CreatedBy(thing.Creator).Operations[http.MethodGet]
 	return d.Read(thing, func(got scenario.Interaction) error { return d.Shows(got, known, get) })
 }
 
 // readSeesReplacement replaces a resource in every way that the schema allows, and reads it.
-func readSeesReplacement(d *Draft, x *resources.Resource) []scenario.Step {
+func readSeesReplacement(d *draft.Draft, x *resources.Resource) []scenario.Step {
 	thing := x.Thing(nil)
 	described := x.Operations[http.MethodPut].BodySchema()
 	if described == nil {
-		return Untried(noJSONBody)
+		return draft.Untried(noJSONBody)
 	}
 	return []scenario.Step{{Create: thing}, scenario.Later(func() (steps []scenario.Step) {
 		for _, body := range objectBodies(d, described) {
@@ -200,11 +201,11 @@ func readSeesReplacement(d *Draft, x *resources.Resource) []scenario.Step {
 }
 
 // readSeesChange changes a resource in every way that the schema allows, and reads it.
-func readSeesChange(d *Draft, x *resources.Resource) []scenario.Step {
+func readSeesChange(d *draft.Draft, x *resources.Resource) []scenario.Step {
 	thing := x.Thing(nil)
 	described := x.Operations[http.MethodPatch].BodySchema()
 	if described == nil {
-		return Untried(noJSONBody)
+		return draft.Untried(noJSONBody)
 	}
 	return []scenario.Step{{Create: thing}, scenario.Later(func() (steps []scenario.Step) {
 		known := thing.Sent
@@ -221,7 +222,7 @@ func readSeesChange(d *Draft, x *resources.Resource) []scenario.Step {
 const noJSONBody scenario.Untried = "the body is not JSON"
 
 // objectBodies are the objects that are at the edge of some keyword of a schema.
-func objectBodies(d *Draft, described *openapi3.Schema) (bodies []map[string]any) {
+func objectBodies(d *draft.Draft, described *openapi3.Schema) (bodies []map[string]any) {
 	for _, variant := range d.Values.Obeying(described) {
 		if body, isObject := variant.Value.(map[string]any); isObject {
 			bodies = append(bodies, body)
@@ -231,7 +232,7 @@ func objectBodies(d *Draft, described *openapi3.Schema) (bodies []map[string]any
 }
 
 // writeAndRead changes a thing and reads it; both responses must have what is known of it then.
-func writeAndRead(d *Draft, method string, thing *scenario.Thing, body, known map[string]any) []scenario.Step {
+func writeAndRead(d *draft.Draft, method string, thing *scenario.Thing, body, known map[string]any) []scenario.Step {
 	operation := d.Resources.CreatedBy(thing.Creator).Operations[method]
 	step := d.Call(method, thing, body, func(got scenario.Interaction) error {
 		return d.Shows(got, known, operation)
@@ -242,7 +243,7 @@ func writeAndRead(d *Draft, method string, thing *scenario.Thing, body, known ma
 
 // afterReplacement is what is known of a resource after a replacement, which removes what it does not have. A
 // member that the service sets itself, or that has a default, may have any value.
-func afterReplacement(d *Draft, x *resources.Resource, body map[string]any) map[string]any {
+func afterReplacement(d *draft.Draft, x *resources.Resource, body map[string]any) map[string]any {
 	known := map[string]any{}
 	for name, property := range d.Values.Flatten(x.Operations[http.MethodPut].BodySchema()).Properties {
 		value, isSent := body[name]
@@ -255,13 +256,13 @@ func afterReplacement(d *Draft, x *resources.Resource, body map[string]any) map[
 }
 
 // isOfService reports whether the service, or its document, decides what a member has.
-func isOfService(d *Draft, x *resources.Resource, name string, property *openapi3.Schema) bool {
+func isOfService(d *draft.Draft, x *resources.Resource, name string, property *openapi3.Schema) bool {
 	isNotSent := name == x.Member || d.Values.IsAbsent(property)
 	return isNotSent || property.Default != nil
 }
 
 // deletedIsGone deletes a resource, which no operation then finds. It can be created again.
-func deletedIsGone(d *Draft, x *resources.Resource) []scenario.Step {
+func deletedIsGone(d *draft.Draft, x *resources.Resource) []scenario.Step {
 	thing := x.Thing(nil)
 	steps := []scenario.Step{{Create: thing}, d.CallAccepted(http.MethodDelete, thing, nil)}
 	for _, method := range []string{http.MethodGet, http.MethodPatch, http.MethodDelete} {
@@ -286,17 +287,17 @@ func deletedIsGone(d *Draft, x *resources.Resource) []scenario.Step {
 }
 
 // changeThing changes a thing to other values.
-func changeThing(d *Draft, method string, thing *scenario.Thing) []scenario.Step {
+func changeThing(d *draft.Draft, method string, thing *scenario.Thing) []scenario.Step {
 	described := d.Resources.CreatedBy(thing.Creator).Operations[method].BodySchema()
 	if described == nil {
-		return Untried(noJSONBody)
+		return draft.Untried(noJSONBody)
 	}
 	return []scenario.Step{d.CallAccepted(method, thing, d.Values.Varied(described))}
 }
 
 // changesETag fails if a change leaves a strong ETag as it was (RFC 9110, section 8.8.1).
-func changesETag(method string) func(d *Draft, x *resources.Resource) []scenario.Step {
-	return func(d *Draft, x *resources.Resource) []scenario.Step {
+func changesETag(method string) func(d *draft.Draft, x *resources.Resource) []scenario.Step {
+	return func(d *draft.Draft, x *resources.Resource) []scenario.Step {
 		thing := x.Thing(nil)
 		before := &version{}
 		after := &version{}
@@ -321,7 +322,7 @@ func leavesETag(x *resources.Resource, method string) string {
 
 // headIsGet compares HEAD of a resource with GET. Headers that change with time or with the connection are
 // not compared.
-func headIsGet(d *Draft, x *resources.Resource) []scenario.Step {
+func headIsGet(d *draft.Draft, x *resources.Resource) []scenario.Step {
 	thing := x.Thing(nil)
 	steps := append([]scenario.Step{{Create: thing}}, d.Read(thing)...)
 	return append(steps, scenario.Step{

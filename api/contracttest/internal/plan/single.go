@@ -10,6 +10,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/draft"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
@@ -111,7 +112,7 @@ func (c *single) withoutResource(from string, drawn *values.Generator) {
 }
 
 // withoutThing is a request whose path has the plainest parameters in place of the identities of a thing.
-func (c *single) withoutThing(d *Draft) *single {
+func (c *single) withoutThing(d *draft.Draft) *single {
 	other := new(*c)
 	other.parameters = maps.Clone(c.parameters)
 	other.withoutResource(c.operation.PathNames[0], d.Values)
@@ -172,7 +173,7 @@ func (c *single) request(thing *scenario.Thing) scenario.Request {
 	if c.use.IsOn(c.operation) && c.why == nil {
 		request.Body = withMember(c.body, c.use.Member, thing.ID)
 	}
-	return Encoded(c.operation, request)
+	return draft.Encoded(c.operation, request)
 }
 
 // withMember sets a member of an object that has it.
@@ -204,7 +205,7 @@ func (c *single) test(p *Planner) Test {
 }
 
 // removals remove what a test creates under an identity that others use, too.
-func removals(d *Draft, c *single) (steps []scenario.Step) {
+func removals(d *draft.Draft, c *single) (steps []scenario.Step) {
 	if len(c.shared) == 0 {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/plantstore/plantstore/api/contracttest/internal/draft"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
@@ -20,7 +21,7 @@ import (
 // surroundings are the steps around one request.
 type surroundings struct {
 	*single
-	draft *Draft
+	draft *draft.Draft
 
 	// That the path names; its identity is nil if it names none.
 	thing  *scenario.Thing
@@ -226,7 +227,7 @@ func (s *surroundings) createdNothing() (steps []scenario.Step) {
 
 // doesNotExist looks whether what was refused was created under an identity. Where something is found, it looks again
 // after it has asked for what was never created: a service that finds everything shows nothing.
-func doesNotExist(d *Draft, x *resources.Resource, id any) scenario.Step {
+func doesNotExist(d *draft.Draft, x *resources.Resource, id any) scenario.Step {
 	look := d.Call(http.MethodGet, x.Thing(id), nil, nil)
 	look.Then = func(found scenario.Interaction) []scenario.Step {
 		if found.Status >= http.StatusBadRequest {

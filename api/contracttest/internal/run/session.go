@@ -8,8 +8,8 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/plantstore/plantstore/api/contracttest/internal/draft"
 	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
-	"github.com/plantstore/plantstore/api/contracttest/internal/plan"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
@@ -19,7 +19,7 @@ type session struct {
 	ctx    context.Context
 	target Target
 	test   scenario.Test
-	draft  *plan.Draft
+	draft  *draft.Draft
 
 	// What the step that is executed expects.
 	asked judge.Asked
