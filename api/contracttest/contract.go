@@ -25,8 +25,8 @@
 // This package only joins others. Package scenario has the language of tests, and package report what they
 // have shown. In internal are, from the bottom up: jsonvalue, values of JSON; known, those that responses
 // have shown; schema, which allows them; document, what was read; judge, of responses; values, for
-// requests; resources, which operations are of one thing; lessons, what responses teach; plan, the tests; run,
-// which executes them.
+// requests; resources, which operations are of one thing; lessons, what responses teach; draft, the requests of
+// steps; plan, the tests; run, which executes them.
 package contracttest
 
 import (

@@ -1,27 +1,42 @@
+// Package draft makes requests of the steps of tests.
+//
+// A test says what it does in terms of things: create a tool, read it, delete it. It names no operation and no path. A
+// [Draft] knows which operation that is (package resources), what else its request needs (package lessons), which
+// values it has (package values), and how the identity of a thing is written into its path. So one test fits every
+// document.
+//
+// [Drafts] has what is known of a service, and makes a [Draft] for each run of a test. What that draws depends on the
+// name of the test alone, so a test sends the same requests alone and among all others.
+//
+// There are two sides. Tests call the methods that return steps:
+//
+//   - [Draft.Call] and [Draft.CallAccepted] call the operation with a method on a thing: PUT replaces it. What must
+//     succeed, so that the steps after it show something, is CallAccepted.
+//   - [Draft.Read] reads a thing and remembers it in thing.Seen, [Draft.Unchanged] reads it again and compares.
+//   - [Draft.Remove] deletes it, and {Create: thing} as a step creates it.
+//   - [Draft.PlainBody] and [Draft.Varied] are bodies: always the same, or different from those of all other things.
+//   - [Untried] and [Failing] end a test.
+//
+// Package run executes steps, and calls [Draft.Expand] for those that consist of others: a Create becomes the request
+// that creates something, and those that create what it is below. A step knows only when it is executed which
+// identities there are, so what depends on them is in [scenario.Later].
+//
+// creation.go creates things, and learns their identities of the responses. shows.go says whether a response has what
+// was sent ([Drafts.Shows]). request.go makes the requests. walk.go goes where a response leads.
 package draft
 
 import (
 	"bytes"
 	"fmt"
-	"maps"
 	"net/http"
-	"net/url"
-	"strings"
-
-	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
-	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
 	"github.com/plantstore/plantstore/api/contracttest/internal/lessons"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
-
-// A draft is where tests meet the service: steps say "read this thing", and a draft knows which operation
-// that is, what else it needs, and how the identity is written into its path. Tests therefore name no
-// operation and no path.
 
 // Drafts make a draft for each run of a test, from what is known of a service.
 type Drafts struct {
@@ -89,122 +104,6 @@ func Failing(format string, args ...any) []scenario.Step {
 // Untried is a step that ends a test without a failure.
 func Untried(why scenario.Untried) []scenario.Step {
 	return []scenario.Step{{Check: func(scenario.Interaction) error { return why }}}
-}
-
-// complete makes a request of a call: what the operation requires is added. A required If-Match is the ETag
-// of the resource, which is read before. The ETag is read as late as possible: another step may have
-// changed the resource.
-func (d *Draft) complete(step scenario.Step) (steps []scenario.Step) {
-	call := step.Call()
-	operation := d.Document.Operation(call.Operation)
-	if operation == nil {
-		return Failing("the document has no operation %s", call.Operation)
-	}
-	header := http.Header{}
-	maps.Copy(header, call.Header)
-	lacksETag := operation.NeedsIfMatch() && header.Get("If-Match") == ""
-	if lacksETag && d.canRead(operation, call.Of) {
-		steps = append(steps, d.readETag(call.Of, header))
-	}
-	step.Call = nil
-	step.Send = func() (scenario.Request, error) { return d.request(operation, call, header), nil }
-	return append(steps, step)
-}
-
-// canRead reports whether an operation is on one thing, which another operation reads. Only then is there an
-// ETag to send.
-func (d *Draft) canRead(operation *document.Operation, thing *scenario.Thing) bool {
-	use := d.Resources.UseOf(operation)
-	isOfThing := use != nil && thing != nil
-	return isOfThing && use.Operations[http.MethodGet] != nil
-}
-
-// readETag is a step that reads a thing and makes its ETag the condition of the next request.
-func (d *Draft) readETag(thing *scenario.Thing, header http.Header) scenario.Step {
-	return d.Call(http.MethodGet, thing, nil, func(got scenario.Interaction) error {
-		if etag := got.Header.Get("ETag"); etag != "" {
-			header.Set("If-Match", etag)
-		}
-		return nil
-	})
-}
-
-// request is a call as it is sent.
-func (d *Draft) request(operation *document.Operation, call scenario.Call, header http.Header) scenario.Request {
-	request := scenario.Request{
-		Method: operation.Method,
-		Path:   operation.Template,
-		Query:  d.Required(operation, call.Query, header),
-		Header: header,
-	}
-	body := call.Body
-	if use := d.Resources.UseOf(operation); use != nil && call.Of != nil {
-		request.Path = use.Fill(operation, request.Path, call.Of)
-		if use.IsOn(operation) {
-			body = use.Named(body, call.Of.ID)
-		}
-	}
-	request.Path = d.FilledPath(operation, request.Path)
-	if mediaType, _ := operation.Body(); body != nil && mediaType != "" {
-		header.Set("Content-Type", mediaType)
-		request.Body = jsonvalue.Encode(body)
-	}
-	return Encoded(operation, request)
-}
-
-// Encoded is a request whose body is written as its media type says.
-func Encoded(operation *document.Operation, request scenario.Request) scenario.Request {
-	contentType, body := operation.Encoded(request.Header.Get("Content-Type"), request.Body)
-	if contentType != "" {
-		request.Header.Set("Content-Type", contentType)
-	}
-	request.Body = body
-	return request
-}
-
-// FilledPath fills what is left of a path template with what is known, or is the plainest.
-func (d *Draft) FilledPath(operation *document.Operation, path string) string {
-	isLeft := func(parameter *openapi3.Parameter) bool { return strings.Contains(path, "{"+parameter.Name+"}") }
-	if !strings.Contains(path, "{") {
-		return path
-	}
-	chosen := d.Lessons.Path(operation, isLeft)
-	for _, parameter := range operation.Parameters {
-		if parameter.In != "path" || !isLeft(parameter) {
-			continue
-		}
-		text := chosen[parameter.Name]
-		if text == "" {
-			text, _ = d.Values.BaseParameter(parameter)
-		}
-		path = strings.Replace(path, "{"+parameter.Name+"}", text, 1)
-	}
-	return path
-}
-
-// Required returns the pairs of a query with what the operation requires, and adds headers that it
-// requires.
-func (d *Draft) Required(operation *document.Operation, query url.Values, header http.Header) (pairs []string) {
-	for _, parameter := range operation.Parameters {
-		if !parameter.Required && !d.Values.IsGiven(parameter.Name) {
-			continue
-		}
-		inQuery := parameter.In == "query" && !query.Has(parameter.Name)
-		inHeader := parameter.In == "header" && header.Get(parameter.Name) == ""
-		if inQuery {
-			// Else the service refuses the request.
-			text, _ := d.Values.BaseParameter(parameter)
-			pairs = append(pairs, text)
-		}
-		if inHeader {
-			text, _ := d.Values.BaseParameter(parameter)
-			header.Set(parameter.Name, text)
-		}
-	}
-	if len(query) > 0 {
-		pairs = append(pairs, query.Encode())
-	}
-	return pairs
 }
 
 // Call is a step that calls the operation with a method on a thing.

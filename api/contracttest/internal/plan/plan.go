@@ -18,47 +18,51 @@
 //     things in them, and counts.go compares a count with them.
 //   - random.go: bodies that are drawn.
 //
-// Most of them need to know which operations create, read, change, delete and list one thing: package resources
-// says that. Where it has only inferred it, and a right service may do otherwise, tests are untried and do not fail.
+// A test says what it does with a thing, and a draft makes the requests of it: see package draft. Which operations
+// create, read, change, delete and list one thing, package resources says. Where it has only inferred it, and a right
+// service may do otherwise, tests are untried and do not fail.
 //
 // The tests come in an order in which a run that ends early has seen something of everything: see
 // [Planner.Tests] and order. They are made while they run, and those of one request are kept as far as there is room.
-//
-// draft.go makes the requests of all steps, creation.go those that create something, and shows.go says whether a
-// response has what was sent. promises.go names what a document promises, and what a response shows.
+// promises.go names what a document promises, and what a response shows.
 //
 // # To add a kind of test
 //
 // Write a method of [Planner] that returns tests, and name it in [Planner.families]. A test has a name and
 // a function that makes its steps. The name is the promise that is shown: the operation, a comma, and
-// what it promises. Steps are made by a [Draft], because what they draw depends on the name alone. This one
+// what it promises. Steps are made by a [draft.Draft], because what they draw depends on the name alone. This one
 // shows that a PUT that is repeated changes nothing:
 //
 //	func (p *Planner) repeatTests() (all []Test) {
-//		for _, x := range p.resources.All {
-//			if x.Operations[http.MethodPut] == nil || x.Operations[http.MethodGet] == nil {
+//		for _, x := range p.Resources.All {
+//			put := x.Operations[http.MethodPut]
+//			if put == nil || x.Operations[http.MethodGet] == nil {
 //				continue
 //			}
 //			name := "sequence, " + x.Create.ID + ": a repeated replacement changes nothing"
 //			all = append(all, newTest(name, func() []scenario.Step {
-//				d, thing := p.Draft(name), x.Thing(nil)
-//				body := d.plainBody(x.Operations[http.MethodPut])
-//				steps := []scenario.Step{{Create: thing}, d.accepted(http.MethodPut, thing, body)}
-//				steps = append(steps, d.read(thing)...)
-//				steps = append(steps, d.accepted(http.MethodPut, thing, body))
-//				return append(steps, scenario.Later(func() []scenario.Step {
-//					return d.unchanged(thing, "a repeated replacement")
-//				}))
+//				return repeats(p.Draft(name), x.Thing(nil), put)
 //			}))
 //		}
 //		return all
 //	}
 //
+//	func repeats(d *draft.Draft, thing *scenario.Thing, put *document.Operation) []scenario.Step {
+//		body := d.PlainBody(put)
+//		steps := []scenario.Step{{Create: thing}, d.CallAccepted(http.MethodPut, thing, body)}
+//		steps = append(steps, d.Read(thing)...)
+//		steps = append(steps, d.CallAccepted(http.MethodPut, thing, body))
+//		return append(steps, scenario.Later(func() []scenario.Step {
+//			return d.Unchanged(thing, "a repeated replacement")
+//		}))
+//	}
+//
 // Three rules keep a right service from being accused:
 //
-//   - What the document does not say is no promise. [document.Operation] answers what it says.
-//   - What was inferred ([resources.Resource.IsInferred], [resources.List.IsInferred]) may be otherwise. Where it is, the test ends with
-//     [scenario.Untried].
+//   - What the document does not say is no promise. [document.Operation] answers what it says of an operation, and
+//     [resources.Resource] what it says of a thing.
+//   - What was inferred ([resources.Resource.IsInferred], [resources.List.IsInferred]) may be otherwise. Where it is,
+//     the test ends with [scenario.Untried].
 //   - A test needs nothing that another one has created, and uses identities that are drawn for it.
 //
 // A sequence over one resource is shorter still: a line in the table of sequences.go.
