@@ -182,7 +182,12 @@ func TestOperations(t *testing.T) {
 	wantError(t, err, client.ErrInsufficientScope)
 	_, err = server.Client(client.WithToken("")).Get(ctx, 1)
 	wantError(t, err, client.ErrNoCredentials)
-	_, err = server.Client(client.WithToken("unknown")).Get(ctx, 1)
+	unknown := server.Client(client.WithToken("unknown"))
+	_, err = unknown.Get(ctx, 1)
+	wantError(t, err, client.ErrBadCredentials)
+	_, _, err = unknown.Count(ctx)
+	wantError(t, err, client.ErrBadCredentials)
+	_, err = unknown.Token(ctx)
 	wantError(t, err, client.ErrBadCredentials)
 }
 
