@@ -46,6 +46,7 @@ func TestDecodedBody(t *testing.T) {
 		{variants, `{"v":"x"}`, "does not match exactly one schema"},
 		{`{type: object, additionalProperties: true, properties: {a: {type: integer}}}`, `{"a":1,"b":2}`, "map[a:1 b:2]"},
 		{`{type: object, properties: {a: {type: integer}}}`, `{"a":1,"b":2}`, "map[a:1]"},
+		{`{type: object, additionalProperties: true, properties: {a: {}, b: {}, c: {}, d: {}, e: {}, f: {}, g: {}, h: {}}}`, `{"H":1}`, "differs from the member h"},
 		{`{type: object, properties: {a: {allOf: [{type: integer, format: int64}]}}}`, `{"a":7}`, "map[a:7]"},
 		{`{type: object, properties: {a: {oneOf: [{type: integer}, {type: integer, minimum: 9}]}}}`, `{"a":1e1}`, "does not match exactly one schema"},
 		{`{type: object, allOf: [{properties: {a: {type: object, properties: {b: {type: integer}}}}},
