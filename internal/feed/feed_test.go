@@ -255,6 +255,29 @@ func TestPollerEnds(t *testing.T) {
 	}
 }
 
+// The poller reads page after page, and keeps them all for the clients.
+func TestPollerReadsOn(t *testing.T) {
+	s := openStore(t, sqlite.Memory)
+	f := newFeed(t, s)
+	after := wantNext(t, f, nil, 0).Next
+	var plants []plant.Plant
+	for id := range int64(3 * pageLimit) {
+		plants = append(plants, plant.Plant{ID: id})
+	}
+	_, err := s.CreateAll(t.Context(), plants)
+	must.NoError(t, err)
+	f.startPoller(after, true) // for a client that stays
+	wait.Until(t, "the poller has all changes", func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		read := 0
+		for _, page := range f.pages {
+			read += len(page.Changes)
+		}
+		return read == len(plants)
+	})
+}
+
 // Clients that wait share the reads of the poller, and each page is encoded once.
 func TestClientsSharePages(t *testing.T) {
 	s := &faulty{Store: openStore(t, sqlite.Memory)}
