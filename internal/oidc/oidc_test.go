@@ -213,6 +213,24 @@ func TestRefusedClaims(t *testing.T) {
 	}
 }
 
+// A reason that is longer than 300 bytes is cut off there, and says so.
+func TestLongReason(t *testing.T) {
+	p := oidctest.New(t, newKey(t, "a"))
+	issuer := newIssuer(t, p)
+	const frame = `the issuer is "", not "` + oidctest.Issuer + `"`
+	for _, length := range []int{300, 301} {
+		sent := strings.Repeat("x", length-len(frame))
+		want := strings.Replace(frame, `""`, `"`+sent+`"`, 1)
+		if length > 300 {
+			want = want[:300] + "…"
+		}
+		_, err := verify(t, issuer, p.Token(oidctest.Claims(map[string]any{"iss": sent})))
+		if refused, ok := errors.AsType[*token.RefusedError](err); !ok || refused.Reason != want {
+			t.Errorf("the error is %v, want the reason %q", err, want)
+		}
+	}
+}
+
 // jsonNull is null in JSON; a nil value removes a claim.
 type jsonNull struct{}
 
