@@ -79,19 +79,27 @@ func TestFloodOfUnknownTokens(t *testing.T) {
 
 func TestCacheMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &slowStore{tokens: map[string]Token{"the one": {}}}
+		store := &slowStore{tokens: map[string]Token{"the one": {}}, delay: time.Millisecond}
 		c := newLookups(store)
-		for _, id := range []string{"the one", "the one", "another", "the one", "another"} {
+		look := func(id string) {
 			_, err := c.token(t.Context(), id, time.Now())
-			must.NoError(t, err)
+			expect.Error(t, "token "+id, err, nil)
 		}
+		for _, id := range []string{"the one", "the one", "another", "the one", "another"} {
+			look(id)
+		}
+		var wg sync.WaitGroup
+		for range 2 { // the second one waits for what the first one reads
+			wg.Go(func() { look("yet another") })
+		}
+		wg.Wait()
 		got := metricstest.Of(t, c.metrics())
 		want := map[string]float64{
-			`plantstore_token_cache_lookups_total{result="hit"}`:  3,
+			`plantstore_token_cache_lookups_total{result="hit"}`:  4,
 			`plantstore_token_cache_lookups_total{result="miss"}`: float64(store.asked.Load()),
-			"plantstore_token_cache_entries":                      2,
+			"plantstore_token_cache_entries":                      3,
 		}
-		if store.asked.Load() != 2 || !maps.Equal(got, want) {
+		if store.asked.Load() != 3 || !maps.Equal(got, want) {
 			t.Errorf("the metrics are %v, want %v", got, want)
 		}
 	})
