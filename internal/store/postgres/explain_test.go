@@ -3,6 +3,7 @@
 package postgres
 
 import (
+	"context"
 	"crypto/tls"
 	"encoding/pem"
 	"errors"
@@ -16,6 +17,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/testing/expect"
@@ -211,6 +215,37 @@ func TestDrillConnectErrors(t *testing.T) {
 			t.Errorf("Open = %v, which is not the cause", err)
 		}
 	})
+}
+
+// Of the attempts to connect to the addresses of a host, the cause is the one in which the server has said something.
+func TestCauseOfSeveralAttempts(t *testing.T) {
+	addresses := []string{"first", "second", "third"}
+	for _, responding := range addresses {
+		config, err := pgconn.ParseConfig("postgres://full@several/postgres?sslmode=disable")
+		must.NoError(t, err)
+		config.LookupFunc = func(context.Context, string) ([]string, error) { return addresses, nil }
+		config.DialFunc = func(_ context.Context, _, address string) (net.Conn, error) {
+			if !strings.HasPrefix(address, responding) {
+				return nil, errors.New("connection refused")
+			}
+			client, server := net.Pipe()
+			go refuseConnection(server)
+			return client, nil
+		}
+		_, err = pgconn.ConnectConfig(t.Context(), config)
+		if cause := causeOf(err); code(cause) != tooManyConnections {
+			t.Errorf("the %s address refuses the connection, and the cause is %v", responding, cause)
+		}
+	}
+}
+
+// refuseConnection responds to a client as a server that has no connection left.
+func refuseConnection(server net.Conn) {
+	defer server.Close()
+	backend := pgproto3.NewBackend(server, server)
+	_, _ = backend.ReceiveStartupMessage()
+	backend.Send(&pgproto3.ErrorResponse{Severity: "FATAL", Code: tooManyConnections})
+	_ = backend.Flush()
 }
 
 // silentAfterOne returns the address of a proxy for a server, which passes on what the first client says and no more.
