@@ -213,7 +213,7 @@ func others(t *testing.T, r *program.Server) (end func()) {
 			return // it has failed
 		}
 		slices.Sort(took)
-		late := took[len(took)*9/10]
+		late := took[max(len(took)*9/10, 1)-1]
 		t.Logf("figures: %d other requests take %v, 9 of 10 %v, at most %v", len(took), took[len(took)/2], late, took[len(took)-1])
 		if late > time.Second {
 			t.Errorf("one of ten other requests takes longer than %v, want less than a second", late)
