@@ -277,7 +277,7 @@ func (s *service) speak(request string, halfClose bool) response {
 }
 
 // speakUnheld is speak for requests that net/http refuses before there is a
-// handler, in words of its own.
+// handler, in words of its own, and for targets that the document does not have.
 func (s *service) speakUnheld(request string, halfClose bool) response {
 	s.t.Helper()
 	conn, err := net.DialTimeout("tcp", strings.TrimPrefix(s.url, "http://"), 10*time.Second)

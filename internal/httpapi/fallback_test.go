@@ -27,8 +27,19 @@ func TestSimilarPathsAndMethods(t *testing.T) {
 	}
 }
 
-func TestOptionsAsterisk(t *testing.T) {
-	if a := newService(t).speak("OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", false); a.StatusCode != http.StatusNoContent || a.Header.Get("Allow") != "DELETE, GET, HEAD, PATCH, POST, PUT, OPTIONS" {
-		t.Errorf("got %s with Allow %q", a.Status, a.Header.Get("Allow"))
+// The forms of a request target: RFC 9112, section 3.2.
+func TestRequestTargets(t *testing.T) {
+	s := newService(t)
+	for target, want := range map[string]string{
+		"*":               "DELETE, GET, HEAD, PATCH, POST, PUT, OPTIONS",
+		"/plants":         "GET, HEAD, POST, OPTIONS",
+		"http://x/plants": "GET, HEAD, POST, OPTIONS",
+		"http://x":        "GET, HEAD, OPTIONS", // of the page at /
+		"x:1":             "GET, HEAD, OPTIONS",
+	} {
+		response := s.with(t).speakUnheld("OPTIONS "+target+" HTTP/1.1\r\nHost: x\r\n\r\n", false)
+		if allow := response.Header.Get("Allow"); response.StatusCode != http.StatusNoContent || allow != want {
+			t.Errorf("OPTIONS %s gets %s with Allow %q, want %q", target, response.Status, allow, want)
+		}
 	}
 }
