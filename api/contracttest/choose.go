@@ -36,21 +36,29 @@ func (o Options) chosen(operations []*document.Operation) (choice, error) {
 		}
 	}
 	for _, operation := range operations {
-		id := operation.ID
-		isLeftOut := slices.Contains(o.LeaveOut, id) || isAmong(o.Exclude, operation)
-		isUnwanted := len(o.Include) > 0 && !isAmong(o.Include, operation)
-		switch {
-		case isLeftOut:
-			chosen.never[id] = leftOut
-		case logsOutBy(operation) && !isNamed(o.Include, operation):
-			chosen.never[id] = logsOut
-		case isDangerous(operation) && !isNamed(o.Include, operation):
-			chosen.never[id] = dangerous
-		case isUnwanted:
-			chosen.unwanted[id] = notIncluded
+		isWanted := len(o.Include) == 0 || isAmong(o.Include, operation)
+		if why := o.whyNever(operation); why != "" {
+			chosen.never[operation.ID] = why
+		} else if !isWanted {
+			chosen.unwanted[operation.ID] = notIncluded
 		}
 	}
 	return chosen, nil
+}
+
+// whyNever is why no request of an operation is sent, or nothing.
+func (o Options) whyNever(operation *document.Operation) string {
+	switch {
+	case slices.Contains(o.LeaveOut, operation.ID), isAmong(o.Exclude, operation):
+		return leftOut
+	case isNamed(o.Include, operation):
+		return ""
+	case logsOutBy(operation):
+		return logsOut
+	case isDangerous(operation):
+		return dangerous
+	}
+	return ""
 }
 
 // isAmong reports whether one of the patterns is the id, the path, the method or a tag of an operation. A star at

@@ -64,7 +64,7 @@ func (d *Draft) request(operation *document.Operation, call scenario.Call, heade
 	if use := d.Resources.UseOf(operation); use != nil && call.Of != nil {
 		request.Path = use.Fill(operation, request.Path, call.Of)
 		if use.IsOn(operation) {
-			body = use.Named(body, call.Of.ID)
+			body = use.WithIdentity(body, call.Of.ID)
 		}
 	}
 	request.Path = d.FilledPath(operation, request.Path)

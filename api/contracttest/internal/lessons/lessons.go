@@ -119,16 +119,16 @@ func (l *Lessons) refers(of *openapi3.Schema, levels int) bool {
 		return false
 	}
 	flat := l.values.Flatten(of)
-	for _, branch := range append(l.values.Branches(flat), flat) {
-		for name := range branch.Properties {
+	if flat.Items != nil && l.refers(flat.Items.Value, levels) {
+		return true
+	}
+	return slices.ContainsFunc(append(l.values.Branches(flat), flat), func(branch *openapi3.Schema) bool {
+		return slices.ContainsFunc(l.values.Names(branch), func(name string) bool {
 			property := l.values.Property(branch, name)
 			isReference := len(known.Elsewhere(name)) > 0 || isIdentityFormat(property)
-			if isReference || l.refers(property, levels-1) {
-				return true
-			}
-		}
-	}
-	return flat.Items != nil && l.refers(flat.Items.Value, levels)
+			return isReference || l.refers(property, levels-1)
+		})
+	})
 }
 
 // isIdentityFormat reports whether a value names something, whatever its own name is.

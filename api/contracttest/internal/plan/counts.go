@@ -22,7 +22,7 @@ var countPaths = []string{"/count", "/total"}
 func (p *Planner) countsOf(l *resources.List) (all []listCase) {
 	for _, end := range countPaths {
 		operation := p.Document.At(http.MethodGet, document.Shape(l.ReadBy.Template)+end)
-		if operation == nil || !p.Resources.Infers(operation) || p.Resources.IsLeftOut(operation) {
+		if !p.Resources.Infers(operation) || p.Resources.IsLeftOut(operation) {
 			continue
 		}
 		for filter := range l.Filters {

@@ -21,9 +21,10 @@ func defaultsOf(generator *values.Generator, x *resources.Resource) map[string]a
 	described := x.Create.BodySchema()
 	for _, name := range generator.Names(described) {
 		property := generator.Property(described, name)
-		isRequired := slices.Contains(generator.Flatten(described).Required, name)
-		isPart := name != x.Member && !isRequired && !generator.IsAbsent(property) && !generator.IsGiven(name)
-		if isPart && property.Default != nil {
+		sent := append(slices.Clip(generator.Flatten(described).Required), x.Member)
+		isSent := slices.Contains(sent, name) || generator.IsGiven(name)
+		mayBeSent := !isSent && !generator.IsAbsent(property)
+		if mayBeSent && property.Default != nil {
 			defaults[name] = jsonvalue.Normal(property.Default)
 		}
 	}

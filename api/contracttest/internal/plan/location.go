@@ -43,15 +43,11 @@ type location struct {
 func (l *location) find(created scenario.Interaction) (err error) {
 	l.created = created
 	value := created.Header.Get("Location")
-	isAbsent := value == "" && created.Status == http.StatusCreated
-	if l.resource.IsInferred && isAbsent {
-		return scenario.Brokenf("the response to a create has no Location, which the document lists")
+	if l.resource.IsInferred {
+		err = l.differs(value)
 	}
-	if l.resource.IsInferred && l.lacksBase(value) {
-		return scenario.Brokenf("Location is %s, which lacks the path of the service: nothing is there", value)
-	}
-	if l.resource.IsInferred && leadsElsewhere(created, value) {
-		return scenario.Untried("Location is absent or leads to another host: " + value)
+	if err != nil {
+		return err
 	}
 	l.path, l.query, err = draft.LeadsTo(created, value)
 	if err != nil {
@@ -61,13 +57,28 @@ func (l *location) find(created scenario.Interaction) (err error) {
 	return scenario.Require(l.get != nil, "Location leads to %s, which is no path of the document", l.path)
 }
 
+// differs returns what is special of a Location of an inferred resource, or nil.
+func (l *location) differs(value string) error {
+	switch {
+	case value == "" && l.created.Status == http.StatusCreated:
+		return scenario.Brokenf("the response to a create has no Location, which the document lists")
+	case l.lacksBase(value):
+		return scenario.Brokenf("Location is %s, which lacks the path of the service: nothing is there", value)
+	case leadsElsewhere(l.created, value):
+		return scenario.Untried("Location is absent or leads to another host: " + value)
+	}
+	return nil
+}
+
 // lacksBase reports whether a Location would lead to a path of the document, if it had the path that comes before those
-// of the document.
+// of the document: /things/7 of a service at http://plants.example/api.
 func (l *location) lacksBase(value string) bool {
 	base, err := url.Parse(draft.TargetOf(l.created))
-	isBelow := err == nil && base.Path != "" && !strings.HasPrefix(value, base.Path+"/")
-	isPath := strings.HasPrefix(value, "/") && !strings.HasPrefix(value, "//")
-	return isBelow && isPath && l.draft.Document.Find(http.MethodGet, value) != nil
+	if err != nil || strings.HasPrefix(value, "//") { // another host
+		return false
+	}
+	isBelow := strings.HasPrefix(value, base.Path+"/")
+	return !isBelow && l.draft.Document.Find(http.MethodGet, value) != nil
 }
 
 // leadsElsewhere reports whether there is no reference, or one to something that is not below the

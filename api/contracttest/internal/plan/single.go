@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"iter"
 	"maps"
 	"net/http"
@@ -206,16 +207,8 @@ func (c *single) test(p *Planner) Test {
 
 // removals remove what a test creates under an identity that others use, too.
 func removals(d *draft.Draft, c *single) (steps []scenario.Step) {
-	if len(c.shared) == 0 {
-		return nil
-	}
-	x := d.Resources.Of(c.operation)
-	if x == nil && c.use != nil {
-		x = c.use.Resource
-	}
-	if x == nil { // a batch creates several
-		x = d.Resources.FirstChosen()
-	}
+	// A batch is not on one resource.
+	x := cmp.Or(d.Resources.Of(c.operation), c.use.Named(), d.Resources.FirstChosen())
 	// What is below something else is below something new in each test.
 	if x == nil || x.IsAssigned || x.Parent != nil {
 		return nil

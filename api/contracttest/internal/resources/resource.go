@@ -67,6 +67,14 @@ func (x *Resource) isChosenInBody() bool {
 // Methods are those of the operations on one resource, sorted.
 func (x *Resource) Methods() []string { return slices.Sorted(maps.Keys(x.Operations)) }
 
+// Named is the resource that is identified, or nil.
+func (u *Use) Named() *Resource {
+	if u == nil {
+		return nil
+	}
+	return u.Resource
+}
+
 // IsNamed reports whether a path parameter is the one that identifies the resource itself.
 func (u *Use) IsNamed(parameter string) bool { return u != nil && u.Parameter == parameter }
 
@@ -110,9 +118,9 @@ func (u *Use) IsNamedBy(operation *document.Operation, parameter string) bool {
 	return false
 }
 
-// Named returns a body whose identity, if it has one, is that of the path: two that differ are a mistake that
+// WithIdentity returns a body whose identity, if it has one, is that of the path: two that differ are a mistake that
 // only some services refuse.
-func (u *Use) Named(body, id any) any {
+func (u *Use) WithIdentity(body, id any) any {
 	object := jsonvalue.Object(body)
 	if object[u.Member] == nil {
 		return body

@@ -156,19 +156,26 @@ func (s *session) lacksCredentials() bool {
 
 // Apply adds a credential to a request.
 func Apply(request *http.Request, scheme *openapi3.SecurityScheme, credential string) {
-	isKey := scheme.Type == "apiKey"
 	switch {
-	case isKey && scheme.In == "header":
-		request.Header.Set(scheme.Name, credential)
-	case isKey && scheme.In == "query":
-		pair := url.QueryEscape(scheme.Name) + "=" + url.QueryEscape(credential)
-		request.URL.RawQuery = strings.TrimPrefix(request.URL.RawQuery+"&"+pair, "&")
-	case isKey:
-		request.AddCookie(&http.Cookie{Name: scheme.Name, Value: credential})
+	case scheme.Type == "apiKey":
+		applyKey(request, scheme, credential)
 	case strings.EqualFold(scheme.Scheme, "basic"):
 		request.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(credential)))
 	default: // bearer, oauth2, openIdConnect
 		request.Header.Set("Authorization", "Bearer "+credential)
+	}
+}
+
+// applyKey adds a key to a request, where its scheme says.
+func applyKey(request *http.Request, scheme *openapi3.SecurityScheme, key string) {
+	switch scheme.In {
+	case "header":
+		request.Header.Set(scheme.Name, key)
+	case "query":
+		pair := url.QueryEscape(scheme.Name) + "=" + url.QueryEscape(key)
+		request.URL.RawQuery = strings.TrimPrefix(request.URL.RawQuery+"&"+pair, "&")
+	default:
+		request.AddCookie(&http.Cookie{Name: scheme.Name, Value: key})
 	}
 }
 

@@ -69,23 +69,19 @@ func (g *Generator) identityIn(of *openapi3.Schema, value any) any {
 	if !g.IsIdentity(of) {
 		return nil
 	}
-	isText := of.Type.Is("string")
-	switch value := value.(type) {
-	case string:
-		if isText {
-			return value
-		}
-	case int64:
-		if !isText {
-			return value
-		}
-	case json.Number:
-		number, err := value.Int64()
-		if err == nil && of.Type.Is("integer") {
-			return number
-		}
+	if jsonvalue.IsInteger(value) && of.Type.Is("integer") {
+		value, _ = value.(json.Number).Int64()
 	}
-	return nil
+	isIdentity := false
+	if of.Type.Is("string") {
+		_, isIdentity = value.(string)
+	} else {
+		_, isIdentity = value.(int64)
+	}
+	if !isIdentity {
+		return nil
+	}
+	return value
 }
 
 // drawnText is an identity that Identity draws.
