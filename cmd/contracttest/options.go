@@ -73,6 +73,9 @@ func logIn(ctx context.Context, cmd *cli.Command, url string, options *contractt
 
 // loginBody is the body of a login, or what a file has whose name follows an @, as curl has it: all users of a machine
 // can read the arguments of a command.
+//
+//	--login-body 'user=a&password=b'
+//	--login-body @login.json
 func loginBody(given string) (string, error) {
 	name, isFile := strings.CutPrefix(given, "@")
 	if !isFile {

@@ -99,6 +99,11 @@ func texts(value any) (all []string) {
 }
 
 // parts writes an object as parts of a body. A text of bytes is a file.
+//
+//	--contracttest-6f1d0c
+//	Content-Disposition: form-data; name="size"
+//
+//	2
 func parts(described *openapi3.Schema, object map[string]any) []byte {
 	var text bytes.Buffer
 	writer := multipart.NewWriter(&text)

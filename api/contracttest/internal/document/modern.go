@@ -8,6 +8,9 @@ import (
 )
 
 // modernToOld writes what a schema of OpenAPI 3.1 says as OpenAPI 3.0 says it.
+//
+//	{"const": "a"}                         {"enum": ["a"]}
+//	{"type": "integer", "examples": [1]}   {"type": "integer", "example": 1}
 func modernToOld(schema map[string]any) {
 	delete(schema, "nullable") // it has no meaning any more
 	if value, has := schema["const"]; has {
@@ -29,6 +32,8 @@ func modernToOld(schema map[string]any) {
 
 // oldBound writes an exclusive bound, which is a number, as a bound that is exclusive. Of two bounds
 // the stricter one is kept.
+//
+//	{"exclusiveMinimum": 0}                {"minimum": 0, "exclusiveMinimum": true}
 func oldBound(schema map[string]any, exclusive, inclusive string, isStricter func(bound, exclusive float64) bool) {
 	limit, isNumber := schema[exclusive].(json.Number)
 	if !isNumber {
@@ -48,6 +53,9 @@ func oldBound(schema map[string]any, exclusive, inclusive string, isStricter fun
 }
 
 // oldTypes writes several types as a choice, and the type null as nullable.
+//
+//	{"type": ["string", "null"]}           {"type": "string", "nullable": true}
+//	{"type": ["string", "integer"]}        {"anyOf": [{"type": "string"}, {"type": "integer"}]}
 func oldTypes(schema map[string]any) {
 	types := typesOf(schema)
 	if len(types) == 0 {

@@ -72,6 +72,8 @@ func (t *translator) with(paths, components map[string]any) map[string]any {
 }
 
 // collect copies the components that a part of the document refers to.
+//
+//	{"schema": {"$ref": "#/components/schemas/Thing"}} copies Thing, and what that refers to
 func (t *translator) collect(node any, into map[string]any) {
 	part := jsonvalue.Object(node)
 	for _, inner := range slices.Concat(jsonvalue.List(node), slices.Collect(maps.Values(part))) {

@@ -48,11 +48,8 @@ func (r reviewer) content(where string, content openapi3.Content) {
 
 // schema visits a schema and those in it, unless it was visited before.
 func (r reviewer) schema(where string, reference *openapi3.SchemaRef) {
-	if reference == nil {
-		return
-	}
-	visited := reference.Value
-	if visited == nil || r.seen[visited] {
+	visited := schema.Of(reference)
+	if r.seen[visited] {
 		return
 	}
 	r.seen[visited] = true

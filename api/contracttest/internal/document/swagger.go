@@ -68,6 +68,8 @@ func convertEach[Old, New any](t *translator, name string, of map[string]any, me
 
 // writeCommas says of all lists in queries that nothing is said of that they are written with commas. The
 // conversion takes them for pairs, as OpenAPI 3.0 does.
+//
+//	{"in": "query", "name": "ids", "type": "array"}   ?ids=1,2, and not ?ids=1&ids=2
 func writeCommas(node any) {
 	object := jsonvalue.Object(node)
 	isList := object["in"] == "query" && object["type"] == "array"
@@ -81,6 +83,12 @@ func writeCommas(node any) {
 
 // settle writes into an operation the media types that it inherits from the document, or that Swagger 2.0
 // means where nothing is said. The conversion does neither.
+//
+//	{"consumes": ["application/xml"], "paths": {"/things": {"post": {}}}}
+//
+// becomes
+//
+//	{"post": {"consumes": ["application/xml"], "produces": ["application/json"]}}
 func (t *translator) settle(operation map[string]any) {
 	if operation == nil {
 		return

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -67,6 +68,8 @@ func isOfAuthor(name string) bool {
 
 // reference takes out a reference that leads nowhere, out of the document, or in a circle. The engine reads
 // one document and opens no file beside it. OpenAPI 3.0 ignores what is beside a reference.
+//
+//	{"$ref": "other.yaml#/Thing"}          {"x-unread": "other.yaml#/Thing"}
 func (t *translator) reference(at string, object map[string]any) {
 	reference, refers := object["$ref"].(string)
 	if !refers {
@@ -150,6 +153,8 @@ func (t *translator) schema(at string, node any) any {
 
 // besideReference returns a schema of a reference and of what is beside it, or nil if the reference
 // stands for the whole schema.
+//
+//	{"$ref": "#/a", "minLength": 2}        {"allOf": [{"$ref": "#/a"}], "minLength": 2}
 func (t *translator) besideReference(at string, object map[string]any) map[string]any {
 	siblings := maps.Clone(object)
 	t.reference(at, object)
@@ -230,26 +235,27 @@ const mostCount = 1 << 40
 
 // has reports whether a value is of the kind.
 func (k kind) has(value any) bool {
-	if k == anything {
-		return true
-	}
 	switch value := value.(type) {
-	case string:
-		return k == text
-	case bool:
-		return k == boolean
-	case map[string]any:
-		return k == object
 	case json.Number:
-		return k.hasNumber(value)
+		return k == anything || k.hasNumber(value)
 	case []any:
-		if k == array {
-			return len(value) > 0
-		}
-		isNoText := func(item any) bool { return !text.has(item) }
-		return k == names && !slices.ContainsFunc(value, isNoText)
+		return k == anything || k.hasItems(value)
 	}
-	return false
+	return k == anything || k == simpleKinds[reflect.ValueOf(value).Kind()]
+}
+
+// simpleKinds are the kinds of values of which nothing else has to be looked at.
+var simpleKinds = map[reflect.Kind]kind{
+	reflect.String: text,
+	reflect.Bool:   boolean,
+	reflect.Map:    object,
+}
+
+// hasItems reports whether an array is of the kind. An empty one says nothing, but for that of the names of members:
+// "required": [].
+func (k kind) hasItems(items []any) bool {
+	isText := slices.IndexFunc(items, func(item any) bool { return !text.has(item) }) < 0
+	return map[kind]bool{array: len(items) > 0, names: isText}[k]
 }
 
 // hasNumber reports whether a number is of the kind. A length must be whole and not absurd.

@@ -181,6 +181,9 @@ func locatedID(x *resources.Resource, thing *scenario.Thing, got scenario.Intera
 
 // confirm are steps that find out whether the service responds alike to creates of different values: then
 // it does not store them, as a mock. To accuse a mock of forgetting would be true and useless.
+//
+//	POST /tools {"name": "a"}   201 {"id": 1, "name": "string"}
+//	POST /tools {"name": "b"}   201 {"id": 1, "name": "string"}
 func (d *Draft) confirm(x *resources.Resource) (steps []scenario.Step) {
 	bodies := make([][]byte, 2)
 	for i := range bodies {

@@ -72,6 +72,8 @@ func KeepsLeniently(sent, have any) bool { return comparison{lenient: true}.keep
 
 // lost returns the names of the members that were sent and that an object does not have. Others may be
 // there: the service may add some. A member that is absent is like null.
+//
+//	sent {"name": "a", "size": 1}, have {"id": 7, "name": "a"}: size is lost, if the response has a place for it
 func (c comparison) lost(schemas []*openapi3.Schema, sent, have map[string]any) (names []string) {
 	for _, name := range slices.Sorted(maps.Keys(sent)) {
 		members := schema.Members(schemas, name)

@@ -46,6 +46,8 @@ func (l *Lessons) OptionalPlaces(operation *document.Operation, body any) []stri
 }
 
 // optionalWithin are the places, in a value at a place, of what may be left out.
+//
+//	{"name": "a", "owner": {"id": 1}, "size": 1}   /owner and /size, if only name is required
 func (l *Lessons) optionalWithin(of *openapi3.Schema, value any, at string, levels int) (places []string) {
 	if levels == 0 {
 		return nil
@@ -131,6 +133,9 @@ func (f *filler) within(of *openapi3.Schema, value any, at string, levels int) a
 func (f *filler) isKept(place string) bool { return strings.HasPrefix(f.keeps+"/", place+"/") }
 
 // member fills a member of an object, which the document need not know.
+//
+//	{"ticket_id": 1}   {"ticket_id": 1000007}, which a response has shown
+//	{"name": "Ficus"}  {"name": "value1000008"}, if the service wants a new one each time
 func (f *filler) member(property *openapi3.Schema, value any, place string, levels int) any {
 	if property == nil {
 		return value

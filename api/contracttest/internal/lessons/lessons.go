@@ -183,6 +183,8 @@ func creates(x scenario.Interaction) bool {
 
 // learnPath is the place of a path that a service has accepted. What is read there exists, so it is kept: of other
 // requests some are accepted for what does not exist.
+//
+//	GET /rooms/r1/boards/s1   200: what is below r1 is known, and s1 exists there
 func (l *Lessons) learnPath(operation *document.Operation, path string) known.Place {
 	trail := operation.PathValues(path)
 	last := len(trail) - 1

@@ -101,6 +101,9 @@ func createsOne(d *draft.Draft, x *resources.Resource) []scenario.Step {
 
 // changesOnce fails if changes at the same time with one If-Match succeed: all but one are lost (RFC 9110, section
 // 13.1.1).
+//
+//	GET /tools/7                         200, ETag: "1"
+//	PUT /tools/7, If-Match: "1", 6 times at once; one of them may be 200
 func changesOnce(method string) func(d *draft.Draft, x *resources.Resource) []scenario.Step {
 	return func(d *draft.Draft, x *resources.Resource) []scenario.Step {
 		thing := x.Thing(nil)

@@ -16,6 +16,10 @@ import (
 
 // notBelowAnother asks for a thing below another parent than its own: no operation may find it there, and no list may
 // have it.
+//
+//	POST /tickets/1/comments     201 {"id": 5}
+//	GET /tickets/2/comments/5    must be 404
+//	GET /tickets/2/comments      must not have 5
 func notBelowAnother(d *draft.Draft, x *resources.Resource) []scenario.Step {
 	thing := x.Thing(nil)
 	other := x.Parent.Thing(nil)
@@ -114,6 +118,9 @@ func (p *Planner) needsParentTests() (all []Test) {
 }
 
 // needsParent calls an operation on a thing, on one that was never created, and on the thing below another one.
+//
+//	POST /tickets/1/close        200
+//	POST /tickets/999/close      must not succeed
 func needsParent(d *draft.Draft, x *resources.Resource, operation *document.Operation) []scenario.Step {
 	thing := x.Thing(nil)
 	accepted := plainCall(d, operation, thing, func(got scenario.Interaction) error {

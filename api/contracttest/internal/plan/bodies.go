@@ -81,6 +81,9 @@ func (m *singleMaker) addValue(name, promise string, value any) *single {
 }
 
 // bodyVariant adds tests of a variant, in which an unknown member has odd names.
+//
+//	{"name": ""}          refused, where the document says "minLength: 1"
+//	{"name": "F"}         accepted
 func (m *singleMaker) bodyVariant(variant values.Variant) {
 	at := variant.Pointer
 	if variant.Keyword == "additionalProperties" {

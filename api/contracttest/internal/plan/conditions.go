@@ -78,6 +78,10 @@ func readVersion(d *draft.Draft, thing *scenario.Thing, into *version) []scenari
 
 // condition tests what a conditional header does with the version that is current, one that is not any
 // more, another one, and *.
+//
+//	PUT /tools/7, If-Match: "0", of an earlier version   must be 412
+//	PUT /tools/7, If-Match: "1", the current one         must be 200
+//	GET /tools/7, If-None-Match: "1"                     must be 304
 type condition struct {
 	*draft.Draft
 	resource  *resources.Resource

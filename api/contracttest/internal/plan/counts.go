@@ -36,6 +36,9 @@ func (p *Planner) countsOf(l *resources.List) (all []listCase) {
 }
 
 // countsAsListed creates resources, lists them by the value that two of them have, and counts them by it.
+//
+//	GET /tickets?state=s1         200 [{"id": 1}, {"id": 3}]
+//	GET /tickets/count?state=s1   must be 2, or {"count": 2}
 func (t *listTest) countsAsListed(operation *document.Operation, parameter string) []scenario.Step {
 	f, steps := t.filter(parameter)
 	listed := -1

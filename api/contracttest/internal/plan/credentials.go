@@ -12,6 +12,10 @@ import (
 // credentials adds tests of what opens the operation: without credentials, with each of them missing or
 // wrong, without the scope, and with good ones. Where there are several ways in, each is tried alone: one
 // that is broken would hide behind the others.
+//
+//	GET /tools                              must be 401
+//	GET /tools, Authorization: Bearer bad   must be 401
+//	GET /tools, Authorization: Bearer good  must be 200
 func (m *singleMaker) credentials() {
 	isOpen := m.operation.IsOpen()
 	requirements := m.operation.Requirements()

@@ -45,6 +45,9 @@ func (p *Planner) defaultTests() (all []Test) {
 
 // takesDefaults creates something without the members that have defaults, and reads it. What a read does not have may
 // have any value.
+//
+//	POST /jobs {}                201 {"id": 3}, where the document says "retries: {default: 5}"
+//	GET /jobs/3                  must have {"retries": 5}, or no retries
 func takesDefaults(d *draft.Draft, x *resources.Resource) []scenario.Step {
 	thing := x.Thing(nil)
 	defaults := defaultsOf(d.Values, x)

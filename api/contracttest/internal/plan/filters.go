@@ -31,6 +31,9 @@ import (
 //
 // Of an inferred filter only what fits no meaning of its name is wrong: that it finds both lower and
 // higher values, or that it finds some items with a value and lacks others.
+//
+//	POST /tools {"kind": "a"}, {"kind": "b"}, {"kind": "a"}   201 with the ids 7, 8, 9
+//	GET /tools?kind=a                                         must have 7 and 9, and not 8
 type filter struct {
 	*listTest
 	parameter, member string

@@ -150,6 +150,8 @@ func (t *listTest) all(limit int, byAfter bool, things []*scenario.Thing, seen f
 
 // limits lists with limits below the number of resources that exist. A page of an inferred list
 // may have less than its limit, but not nothing.
+//
+//	GET /tools?limit=2           must have 2 items of 3
 func (t *listTest) limits() []scenario.Step {
 	least := t.list.PageSize(1)
 	steps := t.fill(least + 2)
@@ -259,6 +261,9 @@ func (t *listTest) defaultOf(parameter *openapi3.Parameter) []scenario.Step {
 
 // walkByLink creates resources and walks to them, with every size of page. Every size of a page is tried,
 // because ends of pages are where items are lost.
+//
+//	GET /tools?limit=2           200 [7, 8], Link: </tools?limit=2&after=8>; rel="next"
+//	GET /tools?limit=2&after=8   200 [9]
 func (t *listTest) walkByLink() []scenario.Step {
 	steps := t.fill(5)
 	sizes := []int{1, 2, 3, 4, 5}

@@ -14,6 +14,9 @@ import (
 
 // locationLeads creates a resource and goes where Location leads. A client that has sent a create knows nothing
 // else of where its resource is (RFC 9110, section 15.3.2).
+//
+//	POST /tools {"name": "a"}    201, Location: /tools/7
+//	GET /tools/7                 must have {"name": "a"}
 func locationLeads(d *draft.Draft, x *resources.Resource) []scenario.Step {
 	thing := x.Thing(d.Values.Identity(x.Identity))
 	parents := d.Parents(x, thing)

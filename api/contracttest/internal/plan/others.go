@@ -32,6 +32,10 @@ func oneIdentity(x *resources.Resource, id any) error {
 
 // deletesOne fails if another resource changes when one is deleted, or when one is created then:
 // services that count what they have give it an identity that is taken.
+//
+//	DELETE /tools/7              204
+//	GET /tools/8                 must be as before
+//	POST /tools                  must not have the id 8
 func deletesOne(d *draft.Draft, x *resources.Resource) []scenario.Step {
 	one, other, steps := twoThings(d, x)
 	next := x.Thing(nil)
@@ -63,6 +67,9 @@ func assignsAnother(d *draft.Draft, x *resources.Resource) []scenario.Step {
 }
 
 // replacesOne fails if another resource changes when one is replaced: an UPDATE without its WHERE does that.
+//
+//	PUT /tools/7 {"name": "c"}   200
+//	GET /tools/8                 must be as before
 func replacesOne(d *draft.Draft, x *resources.Resource) []scenario.Step {
 	one, other, steps := twoThings(d, x)
 	steps = append(steps, changeThing(d, http.MethodPut, one)...)
@@ -73,6 +80,10 @@ func replacesOne(d *draft.Draft, x *resources.Resource) []scenario.Step {
 
 // createsNew fails if a create that must conflict replaces what exists. That the second one is refused, a
 // test of the status shows; this one looks at what is left.
+//
+//	POST /shelves {"code": "A", "room": 1}   201
+//	POST /shelves {"code": "A", "room": 2}   whatever it is,
+//	GET /shelves/A                           must have the room 1
 func createsNew(d *draft.Draft, x *resources.Resource) []scenario.Step {
 	thing := x.Thing(nil)
 	steps := append([]scenario.Step{{Create: thing}}, d.Read(thing)...)

@@ -151,6 +151,11 @@ func (r *reader) read(x scenario.Interaction) (err error) {
 
 // next says what follows a page, and by which reference, if one leads there. Link says it more clearly than a
 // member, and a member more clearly than counting, which may go wrong where a service leaves items out.
+//
+//	Link: </tools?cursor=x>; rel="next"      a reference
+//	{"items": […], "next": "/tools?page=2"}  a reference
+//	{"items": […], "next_cursor": "x"}       a value of the parameter cursor
+//	[…]                                      count, or after the last item
 func (r *reader) next(x scenario.Interaction) (end pageEnd, reference string) {
 	isEmpty := len(r.found.ids) == 0
 	link := draft.NextLink(x)

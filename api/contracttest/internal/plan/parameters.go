@@ -64,6 +64,9 @@ func (m *singleMaker) parameterVariants(parameter *openapi3.Parameter) {
 }
 
 // parameter adds a test of one way to write a parameter.
+//
+//	GET /tools?limit=0    refused, where the document says "minimum: 1"
+//	GET /tools?limit=1    accepted
 func (m *singleMaker) parameter(parameter *openapi3.Parameter, variant values.ParameterVariant) {
 	c := m.add(variant.Promise+": "+variant.Shown, variant.Promise)
 	c.set(parameter, variant.Text)

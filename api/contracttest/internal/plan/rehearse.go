@@ -223,6 +223,10 @@ const mostOptional = 30
 
 // optionalOnes adds the optional members one by one, so that one that is refused does not hide the others. What is
 // refused only together with others is left out with all of them.
+//
+//	POST /tools {"name": "a"}                  201, with nothing optional
+//	POST /tools {"name": "a", "zone": "x"}     400: zone is left out from now on
+//	POST /tools {"name": "a", "size": 1}       201
 func (r *rehearsal) optionalOnes(way attempt) (steps []scenario.Step) {
 	optional := r.optionalPlaces()
 	if len(optional) > mostOptional {

@@ -20,6 +20,10 @@ var merges = regexp.MustCompile(`(?i)partial|merg|omit|unchanged|absent|missing|
 // putRemoves fails if a member that a replacement does not have keeps the value that it had, for two
 // resources with different values: otherwise the value may be a default. It is the difference between PUT
 // and PATCH that is forgotten most often.
+//
+//	PUT /tools/7 {"name": "a", "note": "n"}   200
+//	PUT /tools/7 {"name": "a"}                200
+//	GET /tools/7                              must not have the note "n"
 func putRemoves(d *draft.Draft, x *resources.Resource) []scenario.Step {
 	put := x.Operations[http.MethodPut]
 	described := put.BodySchema()

@@ -124,6 +124,8 @@ func identityLeads(d *draft.Draft, x *resources.Resource, operation *document.Op
 // needsIdentity fails if an operation on one resource succeeds on one that was never created, as it does if
 // it does not look at its path. PUT may create it. Services that return any row for any id pass all tests
 // that read what they have just created.
+//
+//	GET /tools/1000007           must not be 200, if the only tool has the id 7
 func needsIdentity(d *draft.Draft, x *resources.Resource, operation *document.Operation, existing *scenario.Thing) []scenario.Step {
 	if operation.Method == http.MethodPut || !x.RefusesAbsent(operation) {
 		return nil
@@ -150,6 +152,9 @@ func neverCreated(d *draft.Draft, x *resources.Resource, existing *scenario.Thin
 const createdBodies = 8
 
 // readSeesCreate creates resources with bodies that the schema allows, and reads each of them.
+//
+//	POST /tools {"name": "a"}   201 {"id": 7}
+//	GET /tools/7                must have {"name": "a"}
 func readSeesCreate(d *draft.Draft, x *resources.Resource) (steps []scenario.Step) {
 	for _, body := range append([]map[string]any{nil}, drawnBodies(d, x)...) {
 		thing := x.Thing(nil)
@@ -186,6 +191,9 @@ func readShows(d *draft.Draft, thing *scenario.Thing, known map[string]any) []sc
 }
 
 // readSeesReplacement replaces a resource in every way that the schema allows, and reads it.
+//
+//	PUT /tools/7 {"name": "b"}   200
+//	GET /tools/7                 must have {"name": "b"}
 func readSeesReplacement(d *draft.Draft, x *resources.Resource) []scenario.Step {
 	thing := x.Thing(nil)
 	described := x.Operations[http.MethodPut].BodySchema()
@@ -201,6 +209,9 @@ func readSeesReplacement(d *draft.Draft, x *resources.Resource) []scenario.Step 
 }
 
 // readSeesChange changes a resource in every way that the schema allows, and reads it.
+//
+//	PATCH /tools/7 {"size": 2}   200
+//	GET /tools/7                 must have {"name": "b", "size": 2}
 func readSeesChange(d *draft.Draft, x *resources.Resource) []scenario.Step {
 	thing := x.Thing(nil)
 	described := x.Operations[http.MethodPatch].BodySchema()
@@ -262,6 +273,10 @@ func isOfService(d *draft.Draft, x *resources.Resource, name string, property *o
 }
 
 // deletedIsGone deletes a resource, which no operation then finds. It can be created again.
+//
+//	DELETE /tools/7              204
+//	GET /tools/7                 must be 404
+//	POST /tools {"id": 7}        must succeed, where the client chooses the identity
 func deletedIsGone(d *draft.Draft, x *resources.Resource) []scenario.Step {
 	thing := x.Thing(nil)
 	steps := []scenario.Step{{Create: thing}, d.CallAccepted(http.MethodDelete, thing, nil)}
@@ -296,6 +311,10 @@ func changeThing(d *draft.Draft, method string, thing *scenario.Thing) []scenari
 }
 
 // changesETag fails if a change leaves a strong ETag as it was (RFC 9110, section 8.8.1).
+//
+//	GET /tools/7                 200, ETag: "1"
+//	PUT /tools/7 {"name": "b"}   200
+//	GET /tools/7                 must have another ETag
 func changesETag(method string) func(d *draft.Draft, x *resources.Resource) []scenario.Step {
 	return func(d *draft.Draft, x *resources.Resource) []scenario.Step {
 		thing := x.Thing(nil)

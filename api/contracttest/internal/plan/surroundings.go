@@ -206,6 +206,9 @@ func (s *surroundings) after(scenario.Interaction) (steps []scenario.Step) {
 const mostLookups = 3
 
 // createdNothing are steps that fail if a refused create has left something behind.
+//
+//	POST /shelves {"code": "A", "room": "x"}   400
+//	GET /shelves/A                             must be 404
 func (s *surroundings) createdNothing() (steps []scenario.Step) {
 	described := s.operation.BodySchema()
 	if described == nil {

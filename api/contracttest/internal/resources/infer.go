@@ -166,6 +166,10 @@ type identification struct {
 
 // identify finds the identity that a path needs in what a create takes and gives, or returns nil. A member
 // that the client must send counts more than one of the response: the service then takes it over.
+//
+//	POST /shelves {"code": "A"}   GET /shelves/{code}    the client chooses it
+//	201 {"id": 7}                 GET /tools/{toolId}    the service assigns it
+//	201, Location: /notes/7       GET /notes/{id}        the service assigns it
 func (s *Set) identify(create, get *document.Operation) *identification {
 	parameter := get.Parameter("path", get.PathNames[len(get.PathNames)-1])
 	if parameter == nil {

@@ -82,6 +82,9 @@ func (s *Set) canBeList(operation *document.Operation, x *Resource) bool {
 
 // inferItems finds the items of a response, and in them the identity, and returns their schema. A response
 // with two arrays of items says not which one is the list.
+//
+//	[{"id": 7}, {"id": 8}]                       the response itself is the list
+//	{"items": [{"id": 7}], "next_cursor": "x"}   the member items is it
 func (s *Set) inferItems(l *List) (items *openapi3.Schema) {
 	whole := l.ReadBy.Result()
 	if whole == nil {
@@ -131,6 +134,9 @@ func (x *Resource) identityName() string {
 
 // inferNext notes that a member of the response, or one in it, leads to the next page. An array or an object of
 // such a name is no token that a request could have.
+//
+//	{"items": […], "next": "/tools?page=2"}      the member next
+//	{"items": […], "links": {"next": …}}         links/next
 func (s *Set) inferNext(l *List, name string, member *openapi3.Schema) {
 	isValue := !member.Type.Is("array") && len(member.Properties) == 0
 	if isValue && isAmong(nextNames, name) {

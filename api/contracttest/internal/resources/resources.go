@@ -106,6 +106,8 @@ func (s *Set) findResources() {
 }
 
 // addLink adds what a link of a response leads to.
+//
+//	"links": {"getTool": {"operationId": "getTool", "parameters": {"id": "$response.body#/id"}}}
 func (s *Set) addLink(from *document.Operation, link *openapi3.Link) {
 	to := s.document.Operation(link.OperationID)
 	for parameter, expression := range link.Parameters {

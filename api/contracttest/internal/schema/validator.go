@@ -47,16 +47,15 @@ func (d Direction) Lacks(schema *openapi3.Schema) bool {
 // Validator says which values schemas allow. Several goroutines may use it.
 type Validator struct {
 	mu        sync.Mutex
-	requests  *compiler
-	responses *compiler
+	compilers map[Direction]*compiler
 }
 
 // NewValidator returns a validator.
 func NewValidator() *Validator {
-	return &Validator{
-		requests:  newCompiler(Request),
-		responses: newCompiler(Received),
-	}
+	return &Validator{compilers: map[Direction]*compiler{
+		Request:  newCompiler(Request),
+		Received: newCompiler(Received),
+	}}
 }
 
 // Allows reports whether a schema allows a value.
@@ -86,10 +85,7 @@ func (v *Validator) Faults(where string, wanted *openapi3.Schema, value any, dir
 func (v *Validator) compiled(wanted *openapi3.Schema, direction Direction) *jsonschema.Schema {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if direction == Received {
-		return v.responses.compile(wanted)
-	}
-	return v.requests.compile(wanted)
+	return v.compilers[direction].compile(wanted)
 }
 
 // faultReader makes faults of an error of jsonschema, which is a tree.

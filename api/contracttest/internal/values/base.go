@@ -148,6 +148,8 @@ func leastItems(wanted *openapi3.Schema, inRecursion bool) uint64 {
 }
 
 // objectBase has all members, as long as they are allowed.
+//
+//	{"id": 1000001, "name": "Ficus", "size": 1, "tags": ["Ficus"]}
 func (g *Generator) objectBase(wanted *openapi3.Schema, inRecursion bool) map[string]any {
 	object := map[string]any{}
 	for _, name := range PropertyNames(wanted) {

@@ -144,6 +144,9 @@ func (g *Generator) asRead(wanted *openapi3.Schema, value any) any {
 }
 
 // wrongTextsIn returns texts that have not the type of a schema, or of its items or members.
+//
+//	?ids=1,x     of an array of integers
+//	?at=x,2      of an object of two numbers
 func (g *Generator) wrongTextsIn(wanted *openapi3.Schema, in string) (all []Variant) {
 	flat := g.Flatten(wanted)
 	if flat.Type.Is("array") {

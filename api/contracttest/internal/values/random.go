@@ -114,6 +114,9 @@ func (g *Generator) Spoil(draws *Draws, wanted *openapi3.Schema, object map[stri
 
 // changed draws another value for one member of an object, or of an object in an array of it. In a batch
 // a service may check the first item only.
+//
+//	{"items": [{"size": 1}, {"size": null}]}   a member of an item
+//	{"items": "x"}                             a member
 func (g *Generator) changed(draws *Draws, wanted *openapi3.Schema, object map[string]any) map[string]any {
 	names := PropertyNames(wanted)
 	name := names[draws.below(len(names))]

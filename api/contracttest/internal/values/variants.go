@@ -318,6 +318,8 @@ func (g *Generator) innerVariants(wanted *openapi3.Schema) (all []Variant) {
 
 // inArray puts a variant of an item into an array. One that is broken comes second, where it can: a service
 // may check the first one only.
+//
+//	[{"size": 1}, {"size": "x"}]
 func (g *Generator) inArray(wanted *openapi3.Schema, variant Variant) Variant {
 	if variant.Demand {
 		return variant.below("/0", nil)
@@ -332,6 +334,9 @@ func (g *Generator) inArray(wanted *openapi3.Schema, variant Variant) Variant {
 
 // presence are objects with and without a member. Without an optional member an object may be too small, which
 // would be another fault.
+//
+//	{"name": "Ficus", "size": 1}   both members
+//	{"size": 1}                    without name: refused if it is required
 func (g *Generator) presence(wanted *openapi3.Schema, name string, property *openapi3.Schema) []Variant {
 	all := []Variant{{
 		Pointer: "/" + name,
@@ -367,6 +372,8 @@ func (g *Generator) memberVariants(wanted *openapi3.Schema, name string, propert
 }
 
 // additionalVariants are objects with a member that no property names.
+//
+//	{"name": "Ficus", "unknown": 1}   refused, where the schema says "additionalProperties: false"
 func (g *Generator) additionalVariants(wanted *openapi3.Schema) []Variant {
 	broken := Variant{Pointer: "/" + schema.UnknownMember, Keyword: "additionalProperties"}
 	more := wanted.AdditionalProperties.Schema
