@@ -109,7 +109,7 @@ func (d *Draft) FilledPath(operation *document.Operation, path string) string {
 // requires.
 func (d *Draft) Required(operation *document.Operation, query url.Values, header http.Header) (pairs []string) {
 	for _, parameter := range operation.Parameters {
-		if !parameter.Required && !d.Values.IsGiven(parameter.Name) {
+		if !d.Values.IsSent(parameter) {
 			continue
 		}
 		inQuery := parameter.In == "query" && !query.Has(parameter.Name)

@@ -34,10 +34,7 @@ func (m *singleMaker) credentials() {
 			of = " " + strings.Join(schemes, " and ")
 		}
 		if !isOpen {
-			m.wrongCredentials(of, schemes)
-		}
-		if i == 0 && len(schemes) == 1 && !isOpen {
-			m.formsOfCredentials(schemes[0])
+			m.wrongCredentials(of, schemes, i == 0)
 		}
 		if scope := m.Scope(m.operation.Declared()); scope != "" && i == 0 {
 			m.addAccess("scope", scenario.MissingScope, scenario.Access{WithoutScope: scope})
@@ -48,7 +45,7 @@ func (m *singleMaker) credentials() {
 
 // wrongCredentials adds tests with one scheme of several wrong or missing. Where all are needed, a service that
 // looks at one of them lets in every client that has that one.
-func (m *singleMaker) wrongCredentials(of string, schemes []string) {
+func (m *singleMaker) wrongCredentials(of string, schemes []string, isFirst bool) {
 	for _, wrong := range schemes {
 		at := of
 		if len(schemes) > 1 {
@@ -68,6 +65,9 @@ func (m *singleMaker) wrongCredentials(of string, schemes []string) {
 				Only:   others,
 			})
 		}
+	}
+	if isFirst && len(schemes) == 1 {
+		m.formsOfCredentials(schemes[0])
 	}
 }
 

@@ -62,12 +62,18 @@ func (s *search) mayLack(missing string, end pageEnd) error {
 	switch {
 	case end == unknown:
 		return scenario.Untried("the list has more items than a page, and there is no way to the next one")
-	case end == nothing && s.list.IsInferred && s.list.IsPartial():
-		return scenario.Untried("its description leaves open whether it has everything")
 	case end == nothing:
-		return scenario.BrokenBy(s.list.Operation+": pages lack what exists", "the list ends after %d resources, and lacks %v", len(s.seen), missing)
+		return s.lacks(missing)
 	case len(s.met) > 100*values.Most:
 		return scenario.Untried("the list is longer than a test reads")
 	}
 	return nil
+}
+
+// lacks returns an error for a list that has ended without something that exists.
+func (s *search) lacks(missing string) error {
+	if s.list.IsInferred && s.list.IsPartial() {
+		return scenario.Untried("its description leaves open whether it has everything")
+	}
+	return scenario.BrokenBy(s.list.Operation+": pages lack what exists", "the list ends after %d resources, and lacks %v", len(s.seen), missing)
 }

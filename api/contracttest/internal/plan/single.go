@@ -64,8 +64,7 @@ func (p *Planner) plainest(operation *document.Operation, name, promise string, 
 	}
 	for _, parameter := range operation.Parameters {
 		isIdentity := parameter.In == "path" && c.use.IsNamedBy(operation, parameter.Name)
-		isSent := parameter.Required || p.Values.IsGiven(parameter.Name)
-		if isIdentity || !isSent {
+		if isIdentity || !p.Values.IsSent(parameter) {
 			continue
 		}
 		// Else the operation has no tests.

@@ -101,10 +101,10 @@ func (made jsonSchema) addTypes(wanted *openapi3.Schema) {
 	for _, name := range wanted.Type.Slice() {
 		types = append(types, name)
 	}
-	if len(types) > 0 && wanted.Nullable {
+	if wanted.Nullable {
 		types = append(types, "null")
 	}
-	if len(types) > 0 {
+	if len(wanted.Type.Slice()) > 0 { // else any type is allowed
 		made["type"] = types
 	}
 	if len(wanted.Enum) > 0 {
@@ -178,16 +178,14 @@ func (c *compiler) addMembers(made jsonSchema, wanted *openapi3.Schema) {
 	properties := map[string]any{}
 	for name, property := range wanted.Properties {
 		properties[name] = c.reference(property)
+		if c.lacks(wanted, name) {
+			properties[name] = false
+		}
 	}
 	var required []any
 	for _, name := range wanted.Required {
 		if !c.lacks(wanted, name) {
 			required = append(required, name)
-		}
-	}
-	for name := range properties {
-		if c.lacks(wanted, name) {
-			properties[name] = false
 		}
 	}
 	if len(properties) > 0 {

@@ -12,6 +12,11 @@ import (
 // that the document does not have. It is then in each request that may have it, and of what else the document allows
 // there nothing is known to be accepted.
 
+// IsSent reports whether each request has a parameter.
+func (g *Generator) IsSent(parameter *openapi3.Parameter) bool {
+	return parameter.Required || g.IsGiven(parameter.Name)
+}
+
 // IsGiven reports whether the options give a value for a name.
 func (g *Generator) IsGiven(name string) bool {
 	_, isGiven := g.Values[name]
