@@ -143,3 +143,40 @@ func TestRoots(t *testing.T) {
 		}
 	}
 }
+
+const patternDocument = `
+openapi: 3.0.3
+info: {title: Patterns, version: "1"}
+paths:
+  /patterns:
+    put:
+      operationId: putPattern
+      requestBody: {content: {application/json: {schema: {$ref: "#/components/schemas/Pattern"}}}}
+      responses: {"200": {description: Put.}}
+components:
+  schemas:
+    Pattern:
+      oneOf:
+        - {type: object, required: [equalTo], properties: {equalTo: {type: string}}}
+        - {type: object, required: [contains], properties: {contains: {type: string}}}
+`
+
+// A body that is two things at once has another cause than one that is none.
+func TestSeveral(t *testing.T) {
+	t.Parallel()
+	patterns, err := document.Parse([]byte(patternDocument))
+	must.NoError(t, err)
+	judge := New(patterns, nil, Settings{})
+	for body, want := range map[string]string{
+		`{"equalTo":"a","contains":"b"}`: "Pattern in requests: what several schemas of a oneOf allow is accepted",
+		`{}`:                             "Pattern in requests: a value of another type is accepted",
+		`[]`:                             "Pattern in requests: a value of another type is accepted",
+	} {
+		x := scenario.Interaction{Method: "PUT", Path: "/patterns", RequestBody: []byte(body), Status: 200}
+		why := scenario.Violation{Kind: scenario.InvalidBody, In: "body"}
+		broken, _ := errors.AsType[scenario.Broken](judge.Refused(x, why, "putPattern, body oneOf, refused"))
+		if broken.Cause != want {
+			t.Errorf("of %s the cause is %q, want %q", body, broken.Cause, want)
+		}
+	}
+}

@@ -4,8 +4,13 @@ import (
 	"fmt"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
@@ -19,7 +24,11 @@ var acceptedPhrases = map[string]string{
 	"format":               "a value of another format",
 	"enum":                 "a value that is not in the enum",
 	"additionalProperties": "a member that no schema names",
+	severalOf:              "what several schemas of a oneOf allow",
 }
+
+// severalOf is the keyword of a value that is not one of a choice because it is several.
+const severalOf = "oneOf, several"
 
 // decoded are keywords that libraries check, or the decoder of JSON, and seldom the code of one operation. Where values
 // that break one of them are accepted in several places, that has one root.
@@ -40,7 +49,23 @@ func (j *Judge) acceptedBody(x scenario.Interaction, why scenario.Violation, key
 		object := j.placeInBody(x, strings.TrimSuffix(path.Dir(why.Pointer), "/"), keyword)
 		return accepted(object.Component+": ", object.Pointer, keyword)
 	}
+	if keyword == "oneOf" && j.isSeveral(x, why.Pointer) {
+		return accepted(place.Component+": ", place.Pointer, severalOf)
+	}
 	return accepted(place.Component+": ", place.Pointer, ofParts(keyword))
+}
+
+// isSeveral reports whether a body has an object somewhere that several schemas of a oneOf allow.
+func (j *Judge) isSeveral(x scenario.Interaction, pointer string) bool {
+	described := schema.At(j.taken(x), pointer)
+	body, err := jsonvalue.Decode(x.RequestBody)
+	value := jsonvalue.Lookup(body, "#"+pointer)
+	if err != nil || described == nil || jsonvalue.Object(value) == nil {
+		return false
+	}
+	return slices.ContainsFunc(described.OneOf, func(branch *openapi3.SchemaRef) bool {
+		return j.Schemas.Allows(schema.Of(branch), value, schema.Request)
+	})
 }
 
 // acceptedParameter is the title of a parameter that is accepted although it breaks a keyword.

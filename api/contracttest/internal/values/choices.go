@@ -30,7 +30,16 @@ func (g *Generator) choiceVariants(wanted *openapi3.Schema, keyword string, bran
 		all = append(all, g.firstBreaking(wanted, keyword, inner)...)
 	}
 	all = append(all, Variant{Keyword: keyword, Value: both})
+	all = slices.DeleteFunc(all, func(v Variant) bool { return v.isBroken() && g.isAmbiguous(branches, v) })
 	return append(all, demands(keyword)...)
+}
+
+// isAmbiguous reports whether a value is none of a choice only because several branches allow it, and no object tells them
+// apart: 1 is an integer and a number, and no service refuses it for that. Of an object that is two things the service
+// must see which one is meant.
+func (g *Generator) isAmbiguous(branches []*openapi3.Schema, v Variant) bool {
+	isAllowed := func(branch *openapi3.Schema) bool { return g.Fits(branch, v.Value) }
+	return v.Pointer == "" && jsonvalue.Object(v.Value) == nil && slices.ContainsFunc(branches, isAllowed)
 }
 
 // notVariants are values that "not" forbids, and one that it does not. A forbidden value must be right otherwise,
