@@ -45,15 +45,19 @@ func (j *Judge) Name(x scenario.Interaction) string {
 }
 
 // CrashOf is the cause of all failures of a service with a status of 500 or more. One mistake makes most of them,
-// whatever the tests were about.
+// whatever the tests were about. That a service is not available is true of all operations (RFC 9110, section 15.6.4).
 func CrashOf(operation string, status int) string {
+	if status == http.StatusServiceUnavailable {
+		operation = "the service"
+	}
 	return fmt.Sprintf("%s responds with %d", operation, status)
 }
 
 // crash is the cause of a status of 500 or more. Operations that share a parameter share the code that reads it.
 func (j *Judge) crash(x scenario.Interaction, asked Asked) string {
 	why := asked.Violation
-	if status, _ := j.failing.Load(j.Name(x)); status == x.Status {
+	always, _ := j.failing.Load(j.Name(x))
+	if always == x.Status || x.Status == http.StatusServiceUnavailable {
 		return CrashOf(j.Name(x), x.Status)
 	}
 	if why != nil && why.IsOfCredentials() {

@@ -95,20 +95,22 @@ func TestFalseCondition(t *testing.T) {
 	}
 }
 
-// What has been changed in a request is not why it fails if the plainest one fails with the same status.
+// What has been changed in a request is not why it fails if the plainest one fails with the same status, or if the
+// service is not available.
 func TestFailing(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		plainest int
-		want     string
+		plainest, status int
+		want             string
 	}{
-		{0, "wrong credentials give 501"},
-		{500, "wrong credentials give 501"},
-		{501, "putThing responds with 501"},
+		{0, 501, "wrong credentials give 501"},
+		{500, 501, "wrong credentials give 501"},
+		{501, 501, "putThing responds with 501"},
+		{0, 503, "the service responds with 503"},
 	} {
 		judge := thingsJudge(t)
 		judge.NoteFailing("putThing", c.plainest)
-		err := judge.Refused(thing(501, `{}`), scenario.Violation{Kind: scenario.NoCredentials}, "")
+		err := judge.Refused(thing(c.status, `{}`), scenario.Violation{Kind: scenario.NoCredentials}, "")
 		broken, _ := errors.AsType[scenario.Broken](err)
 		if broken.Cause != c.want {
 			t.Errorf("after %d the cause is %q, want %q", c.plainest, broken.Cause, c.want)
@@ -168,7 +170,7 @@ func TestSeveral(t *testing.T) {
 	must.NoError(t, err)
 	judge := New(patterns, nil, Settings{})
 	for body, want := range map[string]string{
-		`{"equalTo":"a","contains":"b"}`: "Pattern in requests: what several schemas of a oneOf allow is accepted",
+		`{"equalTo":"a","contains":"b"}`: "Pattern in requests: an object that several schemas of the oneOf allow is accepted",
 		`{}`:                             "Pattern in requests: a value of another type is accepted",
 		`[]`:                             "Pattern in requests: a value of another type is accepted",
 	} {

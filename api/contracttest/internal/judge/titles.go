@@ -24,7 +24,7 @@ var acceptedPhrases = map[string]string{
 	"format":               "a value of another format",
 	"enum":                 "a value that is not in the enum",
 	"additionalProperties": "a member that no schema names",
-	severalOf:              "what several schemas of a oneOf allow",
+	severalOf:              "an object that several schemas of the oneOf allow",
 }
 
 // severalOf is the keyword of a value that is not one of a choice because it is several.
