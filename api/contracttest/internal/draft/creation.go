@@ -254,7 +254,7 @@ func IdentityIn(x *resources.Resource, operation *document.Operation, got scenar
 	}
 	// No path, if it leads elsewhere.
 	path, _, _ := LeadsTo(got, got.Header.Get("Location"))
-	return x.Operations[http.MethodDelete].LastPathValue(path)
+	return x.InPath(path)
 }
 
 // orNil is a body that may be none.

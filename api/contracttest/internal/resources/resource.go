@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"cmp"
 	"maps"
 	"net/http"
 	"slices"
@@ -62,6 +63,12 @@ func (x *Resource) Identified(body map[string]any, thing *scenario.Thing) map[st
 // isChosenInBody reports whether the client chooses the identity, and a create has it in its body.
 func (x *Resource) isChosenInBody() bool {
 	return !x.IsAssigned && x.Create.Method == http.MethodPost
+}
+
+// InPath is the identity in a path of the resource, or nil. Any operation on one can read it there.
+func (x *Resource) InPath(path string) any {
+	on := x.Operations
+	return cmp.Or(on[http.MethodDelete], on[http.MethodGet], on[http.MethodPut], on[http.MethodPatch]).LastPathValue(path)
 }
 
 // Methods are those of the operations on one resource, sorted.
