@@ -71,68 +71,73 @@ func wrong(err error) error {
 // command declares the command line.
 func command() *cli.Command {
 	return &cli.Command{
-		Name:        "contracttest",
-		Usage:       "test a service against its OpenAPI document",
-		ArgsUsage:   "DOCUMENT URL",
-		Description: description,
-		Flags: []cli.Flag{
-			&cli.StringSliceFlag{
-				Name: "header", Aliases: []string{"H"},
-				Usage: "send `'NAME: VALUE'` with every request; credentials are left out where a test sends none",
-			},
-			&cli.StringFlag{
-				Name:  "login",
-				Usage: "POST --login-body to `URL`, or a path below that of the service, and use the access_token or the cookies of the response",
-			},
-			&cli.StringFlag{Name: "login-body", Usage: "log in with `'a=b&c=d'`, with an object of JSON, or with what is in @FILE"},
-			&cli.StringFlag{
-				Name:  "baseline",
-				Usage: "let the causes and untried promises in `FILE` not fail: an id and a comment in each line",
-			},
-			&cli.BoolFlag{
-				Name:  "write-baseline",
-				Usage: "write the causes and untried promises of this run to the file of --baseline, and exit with 0",
-			},
-			&cli.StringSliceFlag{
-				Name:  "include",
-				Usage: "test only the operations with this `ID, PATH, METHOD or TAG`, such as GET or '/things*'",
-			},
-			&cli.StringSliceFlag{
-				Name:  "exclude",
-				Usage: "send no request of the operations with this `ID, PATH, METHOD or TAG`",
-			},
-			&cli.StringSliceFlag{
-				Name:  "value",
-				Usage: "send `NAME=VALUE` as this parameter or member of a body wherever it may be: a tenant, a version",
-			},
-			&cli.StringFlag{
-				Name:  "only",
-				Usage: "end with the first request that fails for the cause with this `ID`, and show no other; needs --seed",
-			},
-			&cli.DurationFlag{
-				Name:  "max-time",
-				Value: 5 * time.Minute,
-				Usage: "end with a report after this `TIME`, such as 90s; what was not tried is untried; 0: run all tests",
-			},
-			&cli.StringFlag{
-				Name:  "options",
-				Usage: "read contracttest.Options as JSON from `FILE`: Resources and Lists correct what was inferred",
-			},
-			&cli.StringFlag{Name: "junit", Usage: "write JUnit XML to `FILE`"},
-			&cli.StringFlag{Name: "html", Usage: "write a page with every promise to `FILE`"},
-			&cli.StringFlag{Name: "text", Usage: "write every promise as text to `FILE`"},
-			&cli.Uint64Flag{
-				Name:        "seed",
-				HideDefault: true,
-				Usage:       "draw the values of an earlier run again",
-			},
-		},
+		Name:                      "contracttest",
+		Usage:                     "test a service against its OpenAPI document",
+		ArgsUsage:                 "DOCUMENT URL",
+		Description:               description,
+		Flags:                     flags(),
 		HideHelpCommand:           true,
 		DisableSliceFlagSeparator: true,
 		Action:                    run,
 		ExitErrHandler:            func(context.Context, *cli.Command, error) {}, // main does it
 		OnUsageError: func(_ context.Context, _ *cli.Command, err error, _ bool) error {
 			return wrong(err)
+		},
+	}
+}
+
+// flags declares the flags. options.go makes contracttest.Options of them.
+func flags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringSliceFlag{
+			Name: "header", Aliases: []string{"H"},
+			Usage: "send `'NAME: VALUE'` with every request; credentials are left out where a test sends none",
+		},
+		&cli.StringFlag{
+			Name:  "login",
+			Usage: "POST --login-body to `URL`, or a path below that of the service, and use the access_token or the cookies of the response",
+		},
+		&cli.StringFlag{Name: "login-body", Usage: "log in with `'a=b&c=d'`, with an object of JSON, or with what is in @FILE"},
+		&cli.StringFlag{
+			Name:  "baseline",
+			Usage: "let the causes and untried promises in `FILE` not fail: an id and a comment in each line",
+		},
+		&cli.BoolFlag{
+			Name:  "write-baseline",
+			Usage: "write the causes and untried promises of this run to the file of --baseline, and exit with 0",
+		},
+		&cli.StringSliceFlag{
+			Name:  "include",
+			Usage: "test only the operations with this `ID, PATH, METHOD or TAG`, such as GET or '/things*'",
+		},
+		&cli.StringSliceFlag{
+			Name:  "exclude",
+			Usage: "send no request of the operations with this `ID, PATH, METHOD or TAG`",
+		},
+		&cli.StringSliceFlag{
+			Name:  "value",
+			Usage: "send `NAME=VALUE` as this parameter or member of a body wherever it may be: a tenant, a version",
+		},
+		&cli.StringFlag{
+			Name:  "only",
+			Usage: "end with the first request that fails for the cause with this `ID`, and show no other; needs --seed",
+		},
+		&cli.DurationFlag{
+			Name:  "max-time",
+			Value: 5 * time.Minute,
+			Usage: "end with a report after this `TIME`, such as 90s; what was not tried is untried; 0: run all tests",
+		},
+		&cli.StringFlag{
+			Name:  "options",
+			Usage: "read contracttest.Options as JSON from `FILE`: Resources and Lists correct what was inferred",
+		},
+		&cli.StringFlag{Name: "junit", Usage: "write JUnit XML to `FILE`"},
+		&cli.StringFlag{Name: "html", Usage: "write a page with every promise to `FILE`"},
+		&cli.StringFlag{Name: "text", Usage: "write every promise as text to `FILE`"},
+		&cli.Uint64Flag{
+			Name:        "seed",
+			HideDefault: true,
+			Usage:       "draw the values of an earlier run again",
 		},
 	}
 }
