@@ -19,6 +19,22 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
+// SQLite never writes the page with the byte at 1 GiB, which it locks. The log lacks no other page.
+func TestLogHasAllPages(t *testing.T) {
+	t.Parallel()
+	const pageSize, locked = 64 << 10, 1<<14 + 1
+	for _, missing := range []int64{locked - 1, locked, locked + 1} {
+		logged := loggedPages{last: map[int64]int64{}, end: locked + 1}
+		for page := int64(1); page <= logged.end; page++ {
+			logged.last[page] = page
+		}
+		delete(logged.last, missing)
+		if got, want := logged.hasAll(pageSize), missing == locked; got != want {
+			t.Errorf("without page %d the log has all pages: %t, want %t", missing, got, want)
+		}
+	}
+}
+
 // A backup of any moment is copied over the database after the check of the files, while a
 // checkpoint waits for a read. The checkpoint then writes the header and the mark of the database.
 // The service notices it, or nothing is missing, because the log has all that the backup lacks.
