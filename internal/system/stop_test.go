@@ -187,6 +187,9 @@ func TestStopWaitsForRequest(t *testing.T) {
 	t.Parallel()
 	r, m, conn := halfSent(t, "--admin-addr", "127.0.0.1:0")
 	wait.Until(t, "healthcheck says what /readyz says", func() bool { return r.Healthcheck(t) == "ready\n" })
+	before := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: wait.Limit}
+	_, _, err := r.Send(before, http.MethodGet, "/plants", "") // it is not counted
+	must.NoError(t, err)
 	must.NoError(t, r.Cmd.Process.Signal(syscall.SIGINT))
 	m.expect(t, "STOPPING=1")
 	r.WantReady(t, "stopping")
@@ -198,7 +201,7 @@ func TestStopWaitsForRequest(t *testing.T) {
 		t.Errorf("/livez has the status %d during a shutdown", status)
 	}
 	time.Sleep(2 * time.Second) // as a slow client takes
-	_, err := io.WriteString(conn, "2}")
+	_, err = io.WriteString(conn, "2}")
 	must.NoError(t, err)
 	responses := bufio.NewReader(conn)
 	wantResponse(t, responses, http.StatusBadRequest)
@@ -216,8 +219,10 @@ func TestStopWaitsForRequest(t *testing.T) {
 		t.Error("the admin listener is open after the program has ended")
 	}
 	// The log has the longest drain, as the manual states it.
-	if log := r.Stderr.String(); !strings.Contains(log, `"drain":"25s"`) {
-		t.Errorf("the log has no drain of 25s:\n%s", log)
+	for _, attribute := range []string{`"drain":"25s"`, `"requests_while_stopping":2`} {
+		if log := r.Stderr.String(); !strings.Contains(log, attribute) {
+			t.Errorf("the log lacks %s:\n%s", attribute, log)
+		}
 	}
 }
 
