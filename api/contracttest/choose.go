@@ -90,10 +90,8 @@ var wordOfName = regexp.MustCompile(`[A-Z]?[a-z]+`)
 // isDangerous reports whether the name or the path of an operation says that it ends the service, or drops what
 // the service has.
 func isDangerous(operation *document.Operation) bool {
-	if operation.Method == http.MethodGet || operation.Method == http.MethodHead {
-		return false
-	}
-	return hasWord(operation, "shutdown", "terminate", "drop", "reset", "clear", "wipe", "purge")
+	isRead := slices.Contains([]string{http.MethodGet, http.MethodHead}, operation.Method)
+	return !isRead && hasWord(operation, "shutdown", "terminate", "drop", "reset", "clear", "wipe", "purge")
 }
 
 // logsOutBy reports whether the name or the path of an operation says that it ends a session. Links of pages are why

@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -174,9 +175,8 @@ func (s *Set) inferParameter(l *List, parameter *openapi3.Parameter, items *open
 func (l *List) inferMeaning(parameter string, wanted *openapi3.Schema) {
 	for _, meaning := range l.meanings() {
 		fits := wanted.Type.Is("integer") || !meaning.isNumber
-		isOpen := *meaning.parameter == "" && isAmong(meaning.names, parameter)
-		if fits && isOpen {
-			*meaning.parameter = parameter
+		if fits && isAmong(meaning.names, parameter) {
+			*meaning.parameter = cmp.Or(*meaning.parameter, parameter)
 		}
 	}
 }
