@@ -147,7 +147,7 @@ func (s *helpdesk) list(w http.ResponseWriter, r *http.Request) error {
 		}
 		tickets = slices.DeleteFunc(tickets, func(t *ticket) bool { return t.ID <= after })
 	}
-	page := map[string]any{"items": tickets, "nextCursor": nil}
+	page := map[string]any{"items": append([]*ticket{}, tickets...), "nextCursor": nil} // not null if there is none
 	if len(tickets) > limit {
 		last := tickets[limit-1]
 		if s.wrong == cursorSkips {

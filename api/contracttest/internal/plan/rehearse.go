@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"iter"
 	"maps"
 	"net/http"
@@ -25,9 +26,7 @@ const mostRounds = 4
 func (p *Planner) rehearsals() iter.Seq[Test] {
 	return func(yield func(Test) bool) {
 		operations := slices.Clone(p.Document.Operations)
-		slices.SortStableFunc(operations, func(one, other *document.Operation) int {
-			return rehearsalRank(one) - rehearsalRank(other)
-		})
+		slices.SortStableFunc(operations, rehearsalOrder)
 		operations = slices.DeleteFunc(operations, func(operation *document.Operation) bool {
 			return p.maker(operation).unwritable() != ""
 		})
@@ -60,22 +59,23 @@ func (p *Planner) rehearse(operations []*document.Operation, yield func(Test) bo
 // isDelete reports whether an operation deletes.
 func isDelete(operation *document.Operation) bool { return operation.Method == http.MethodDelete }
 
-// lastRank is more than that of any operation that does not delete.
-const lastRank = 10_000
+// rehearsalRanks say in which order the methods come. What reads comes first: it changes nothing, and the response
+// may have what others need. A create may leave behind what the service cannot read any more.
+var rehearsalRanks = map[string]int{
+	http.MethodPost:   1,
+	http.MethodPut:    2,
+	http.MethodPatch:  2,
+	http.MethodDelete: 3,
+}
 
-// rehearsalRank is low for an operation that others may need: one that creates comes before one that reads, and what
-// is at the top before what is below it. It is deleted after that.
-func rehearsalRank(operation *document.Operation) int {
-	rank := 10 * len(operation.PathNames)
-	switch operation.Method {
-	case http.MethodPost:
-		return rank
-	case http.MethodDelete:
-		return lastRank - rank
-	case http.MethodPut, http.MethodPatch:
-		return rank + 5
+// rehearsalOrder is less than 0 for an operation that comes before another one: by its method, and then what is at the
+// top before what is below it. It is deleted after that.
+func rehearsalOrder(one, other *document.Operation) int {
+	deeper := len(one.PathNames) - len(other.PathNames)
+	if isDelete(one) {
+		deeper = -deeper
 	}
-	return rank + 2
+	return cmp.Or(rehearsalRanks[one.Method]-rehearsalRanks[other.Method], deeper)
 }
 
 // rehearsal is the test of the first request of an operation. It shows no promise, but what is wrong with a response

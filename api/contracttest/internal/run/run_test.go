@@ -313,6 +313,9 @@ func TestSlowRehearsal(t *testing.T) {
 			Observe: func(scenario.Interaction, string, judge.Asked) []scenario.Failure { return nil },
 		}
 		for test := range runner.Plan.Tests(t.Context()) {
+			if test.Name != "createPot, first request" { // one request
+				continue
+			}
 			begin := time.Now()
 			outcome := runner.Run(t.Context(), test, Target{URL: "http://pots.example", Transport: silence{}})
 			took := time.Since(begin)
@@ -320,8 +323,9 @@ func TestSlowRehearsal(t *testing.T) {
 			if !isRight {
 				t.Errorf("%s took %v: %v", test.Name, took, outcome)
 			}
-			break
+			return
 		}
+		t.Error("there is no first request of createPot")
 	})
 }
 
