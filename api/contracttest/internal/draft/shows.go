@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"fmt"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -45,12 +46,17 @@ func (s *Drafts) Shows(x scenario.Interaction, sent map[string]any, operation *d
 		case s.isManaged(of, operation, name):
 		case of != nil && operation == of.Create:
 			// Most tests begin with a create.
-			return scenario.BrokenBy(operation.ID+": "+name+" is not what was sent", "was sent %s = %v, but has %v", name, sent[name], object[name])
+			return scenario.BrokenBy(operation.ID+": "+name+" is not what was sent", "%s", isOther(name, sent, object))
 		default:
-			return scenario.Brokenf("was sent %s = %v, but has %v", name, sent[name], object[name])
+			return scenario.Brokenf("%s", isOther(name, sent, object))
 		}
 	}
 	return nil
+}
+
+// isOther says that a response has another member than the request, of which it shows the beginning.
+func isOther(name string, sent, object map[string]any) string {
+	return fmt.Sprintf("was sent %s = %.60s, but has %.60s", name, jsonvalue.Encode(sent[name]), jsonvalue.Encode(object[name]))
 }
 
 // isManaged reports whether a service may set a member itself. Only where both have one schema: otherwise

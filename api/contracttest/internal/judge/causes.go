@@ -195,6 +195,7 @@ var phrases = map[string]string{
 	"nullable": "is null",
 	"type":     "has another type",
 	"format":   "does not have its format",
+	"paths":    "does not list the methods of its path",
 }
 
 // saysOf says that a keyword is broken.

@@ -73,7 +73,7 @@ func (t *listTest) filters(parameter string) []scenario.Step {
 // property is the schema of the member in the body of a create, from which the values are drawn: a list may show
 // the member with another schema.
 func (f *filter) property() *openapi3.Schema {
-	return f.Draft.Values.Property(f.list.Resource.Create.BodySchema(), f.member)
+	return f.Draft.Values.WithoutNull(f.Draft.Values.Property(f.list.Resource.Create.BodySchema(), f.member))
 }
 
 // create creates the i-th resource, and sees which value the service has for it. An inferred resource may
@@ -158,7 +158,7 @@ func (f *filter) search(i, limit int) []scenario.Step {
 func (f *filter) selection(value any) url.Values {
 	parameter := f.list.Parameter(f.parameter)
 	described, _ := document.ParameterSchema(parameter)
-	if f.Draft.Values.Flatten(described).Type.Is("array") {
+	if f.Draft.Values.WithoutNull(f.Draft.Values.Flatten(described)).Type.Is("array") {
 		value = []any{value}
 	}
 	// What cannot be written selects nothing.

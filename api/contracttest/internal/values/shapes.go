@@ -136,9 +136,30 @@ func (s *Shapes) Names(of *openapi3.Schema) []string {
 	return PropertyNames(s.Flatten(of))
 }
 
+// WithoutNull is the only branch of a choice that allows more than null, or the schema itself. Pydantic writes each member
+// and parameter that may be left out as such a choice.
+func (s *Shapes) WithoutNull(of *openapi3.Schema) *openapi3.Schema {
+	if of == nil {
+		return nil
+	}
+	only := of
+	for _, branch := range s.Branches(of) {
+		isNull := branch.Type == nil && len(branch.Enum) == 1 && branch.Enum[0] == nil
+		switch {
+		case isNull:
+			continue
+		case only != of:
+			return of
+		}
+		only = branch
+	}
+	return only
+}
+
 // Scalar is the schema of the items of an array, or the schema itself. Parameters often take several of what
 // a member has one of.
 func (s *Shapes) Scalar(of *openapi3.Schema) *openapi3.Schema {
+	of = s.WithoutNull(of)
 	if !of.Type.Is("array") {
 		return of
 	}
