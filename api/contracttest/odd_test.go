@@ -86,6 +86,7 @@ func TestOddRequests(t *testing.T) {
 			return r.Method == "PATCH" && strings.ContainsAny(r.URL.Path, "\x00\x7f")
 		}), "changeNote responds with 500"},
 		"500 for a number out of path": {crash(func(r *http.Request, _ []byte) bool { return strings.Contains(r.URL.Path, "/9999999999") }), "changeNote responds with 500"},
+		"500 for -1 in a query":        {crash(func(r *http.Request, _ []byte) bool { return r.URL.RawQuery == "q=-1" }), "addNote responds with 500"},
 		"500 for a byte in a query":    {crash(func(r *http.Request, _ []byte) bool { return strings.Contains(r.URL.RawQuery, "q=%FF") }), "addNote responds with 500"},
 		"the optional body is required": {wrong{response: func(r *http.Request, a *reply) {
 			if r.ContentLength <= 0 && r.Method == "POST" && r.URL.Path == "/notes" {

@@ -1,9 +1,9 @@
 package draft
 
 import (
-	"fmt"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"reflect"

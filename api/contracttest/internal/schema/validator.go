@@ -112,7 +112,9 @@ func (r *faultReader) read(broken *jsonschema.ValidationError) {
 	case *kind.FalseSchema:
 		r.add(at, r.direction.keyword(), "must not be here")
 	default:
-		r.add(at, keywordOf(wrong), wrong.LocalizedString(message.NewPrinter(language.English)))
+		keyword := keywordOf(wrong)
+		text := wrong.LocalizedString(message.NewPrinter(language.English))
+		r.add(at, keyword, strings.TrimPrefix(text, keyword+": ")) // most begin with it
 	}
 }
 

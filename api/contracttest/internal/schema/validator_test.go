@@ -127,3 +127,12 @@ func TestFaults(t *testing.T) {
 		}
 	}
 }
+
+// A message does not begin with the keyword, which a fault has beside it.
+func TestMessage(t *testing.T) {
+	t.Parallel()
+	faults := schema.NewValidator().Faults("body", &openapi3.Schema{MinLength: 3}, "ab", schema.Received)
+	if got, want := fmt.Sprint(faults), "[body: minLength: got 2, want 3]"; got != want {
+		t.Errorf("the faults are %s, want %s", got, want)
+	}
+}

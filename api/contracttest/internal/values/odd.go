@@ -16,7 +16,7 @@ var OddBodies = []string{
 }
 
 // OddTexts are values of parameters in a path or a query, as they are sent, to the same end.
-var OddTexts = []string{"%00", "%0A", "%7F", "%FF", "%25", "%20", "-", "99999999999999999999", "%F0%9F%8C%B5", "%22"}
+var OddTexts = []string{"%00", "%0A", "%7F", "%FF", "%25", "%20", "-", "-1", "99999999999999999999", "%F0%9F%8C%B5", "%22"}
 
 // OddNames are names of members that services have failed on. A request has one of them in place of
 // [schema.UnknownMember].
