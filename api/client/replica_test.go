@@ -40,6 +40,25 @@ func receive[T any](t *testing.T, what string, from <-chan T) (got T) {
 	return got
 }
 
+// A replica does not wait for changes before it has all plants.
+func TestReplicaFillsAtOnce(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	server := clienttest.New(t)
+	waits := func(r *http.Request) bool { return r.URL.Query().Has("wait") }
+	server.FailWhere(waits, 1, clienttest.Unavailable) // the first request is sent once, so Run would end
+	replica, ended := client.NewReplica(server.Client(client.WithAttempts(1)), nil), make(chan error, 1)
+	go func() { ended <- replica.Run(ctx) }()
+	select {
+	case <-replica.Ready():
+	case err := <-ended:
+		t.Errorf("Run = %v before the replica has all plants", err)
+	case <-time.After(wait.Limit):
+		t.Error("the replica has not all plants")
+	}
+}
+
 // A replica has the plants of the service and tells what changes, also after the service
 // has been away for longer than the client tries otherwise.
 func TestReplica(t *testing.T) {
