@@ -51,8 +51,8 @@ func (a *admission) authorize(w http.ResponseWriter, r *http.Request, called *co
 	}
 	scope.token = cmp.Or(found.ID, found.Name)
 	scope.granted = grant{name: cmp.Or(found.Name, found.ID), scopes: found.Scopes, expires: found.ExpiresAt}
-	if !found.Allows(operation.scope) {
-		return nil, lacksScope(operation.scope)
+	if !found.Allows(operation.requiredScope) {
+		return nil, lacksScope(operation.requiredScope)
 	}
 	// Only authorized requests count, so there are never more limiters than tokens, and no
 	// client uses up the limit of another.
@@ -61,7 +61,7 @@ func (a *admission) authorize(w http.ResponseWriter, r *http.Request, called *co
 	if quota.Refused {
 		return nil, errTooManyRequests
 	}
-	if a.readOnly && operation.scope == token.Write {
+	if a.readOnly && operation.requiredScope == token.Write {
 		return nil, errReadOnly
 	}
 	if operation.waits {
@@ -92,7 +92,7 @@ const requestDeadline = 20 * time.Second
 // the context of a client that closes its sending half of the connection and still reads.
 func (a *admission) setContext(scope *scope, r *http.Request) {
 	scope.values = r.Context()
-	if r.ProtoMajor >= 2 && scope.operation.scope == token.Read {
+	if r.ProtoMajor >= 2 && scope.operation.requiredScope == token.Read {
 		scope.Context, scope.cancel = context.WithTimeout(r.Context(), requestDeadline)
 		return
 	}

@@ -33,7 +33,7 @@ func operationsIn(document []byte) (map[string]*operation, error) {
 func TestOperations(t *testing.T) {
 	operations, err := operationsIn(api.Document)
 	must.NoError(t, err)
-	want := operation{id: "createPlant", scope: token.Write}
+	want := operation{id: "createPlant", requiredScope: token.Write}
 	if found := operations["createPlant"]; found == nil || *found != want {
 		t.Errorf("createPlant is %+v, want %+v", found, want)
 	}

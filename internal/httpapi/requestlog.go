@@ -69,7 +69,7 @@ func (l *requestLog) noteStore(recorder *responseRecorder) {
 		return
 	}
 	o := &l.reads
-	if recorder.scope.operation.scope == token.Write {
+	if recorder.scope.operation.requiredScope == token.Write {
 		o = &l.writes
 	}
 	switch {

@@ -40,7 +40,7 @@ type storeLog struct {
 }
 
 func newStoreLog(t *testing.T, all bool) *storeLog {
-	read, write := &operation{id: "getPlant", scope: token.Read}, &operation{id: "createPlant", scope: token.Write}
+	read, write := &operation{id: "getPlant", requiredScope: token.Read}, &operation{id: "createPlant", requiredScope: token.Write}
 	s := &storeLog{t: t, registry: prometheus.NewRegistry()}
 	s.counts = newCounts(s.registry)
 	log := slog.New(slog.NewJSONHandler(&s.text, nil))

@@ -79,9 +79,9 @@ func (s *scope) end() {
 
 // operation is what this package knows of an operation of the document.
 type operation struct {
-	id    string
-	scope token.Scope // that a token must have
-	waits bool        // for changes
+	id            string
+	requiredScope token.Scope // that a token must have
+	waits         bool        // for changes
 }
 
 // waiting are the operations that wait for changes.
@@ -96,8 +96,8 @@ func operationsOf(checker *contract.Checker) (map[string]*operation, error) {
 			return nil, fmt.Errorf("%s %s: %w", described.Method, described.Path, err)
 		}
 		text, _ := described.Extensions["x-required-scope"].(string)
-		found := &operation{id: described.ID, scope: token.Scope(text), waits: waiting[described.ID]}
-		if !found.scope.Valid() {
+		found := &operation{id: described.ID, requiredScope: token.Scope(text), waits: waiting[described.ID]}
+		if !found.requiredScope.Valid() {
 			return nil, fmt.Errorf("%s %s: x-required-scope %q is not a scope, need read or write",
 				described.Method, described.Path, text)
 		}

@@ -57,7 +57,7 @@ func (room waitingRoom) admit(failures failures) func(http.Handler) http.Handler
 			if r.Method == http.MethodHead {
 				end(nil)
 			}
-			go room.watch(ctx, r, scope.operation.scope, end)
+			go room.watch(ctx, r, scope.operation.requiredScope, end)
 			next.ServeHTTP(w, r.WithContext(ctx))
 		})
 	}
