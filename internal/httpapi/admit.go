@@ -68,7 +68,7 @@ func (a *admission) authorize(w http.ResponseWriter, r *http.Request, called *co
 		scope.Context = r.Context() // see waitingRoom
 		return scope, nil
 	}
-	return scope, a.slots.Free()
+	return scope, a.slots.Free() // refused now, before the body is read; begin takes the slot
 }
 
 // begin is called before a method of the strict interface: the request has a slot until [endWork].
@@ -84,7 +84,8 @@ func (a *admission) begin(ctx context.Context) (err error) {
 func endWork(ctx context.Context) { scopeOf(ctx).release() }
 
 // requestDeadline is how long a request may take until its response is ready to be
-// written, less a second at most. It is shorter than the drain of a shutdown.
+// written. Some requests get up to a second less; see deadlines. It is shorter than the drain
+// of a shutdown.
 const requestDeadline = 20 * time.Second
 
 // setContext sets the context for the work on a request, which has a deadline. A write never ends with its

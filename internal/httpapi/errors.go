@@ -46,7 +46,7 @@ var codes = map[contract.Kind]plantapi.ErrorCode{
 // refuse implements [contract.Options.Refuse].
 func (fs failures) refuse(w http.ResponseWriter, r *http.Request, refusal *contract.Refusal) {
 	if scope := &recorderOf(w).scope; scope.Context != nil {
-		r = r.WithContext(scope) // it does not end with the client; see write
+		r = r.WithContext(scope) // so that write does not take a client that only closes its sending half for gone
 	}
 	if refusal.Err != nil { // of admission or bodies
 		fs.write(w, r, refusal.Err)
@@ -146,8 +146,8 @@ func (fs failures) write(w http.ResponseWriter, r *http.Request, err error) {
 	recorder := recorderOf(w)
 	hasGone := errors.Is(err, context.Canceled) && r.Context().Err() == context.Canceled
 	if recorder.begun() || hasGone {
-		// The response has begun, so it cannot be replaced, or the client has gone; see
-		// setContext. It is logged as cut short.
+		// Either the response has begun and cannot be replaced, or the client has gone: setContext says
+		// which work ends with its client. The log says that the response was cut short.
 		recorder.cut = err
 		return
 	}

@@ -19,8 +19,8 @@ import (
 // layers behind it fill it; the log and the metrics read it when the response has ended. Handlers find
 // it in the context of the request, the layers before them in the recorder.
 type scope struct {
-	context.Context // of the work on the request; see setContext
-	values          context.Context
+	context.Context                 // of the work on the request; see setContext
+	values          context.Context // of the request as net/http has it: its values, and not its end
 	requestID       [1]string
 	operation       *operation // nil: none, or not found yet
 	token           string     // the public ID of the token, or its name if it has none
@@ -47,8 +47,9 @@ type scopeKey struct{}
 // scopeOf returns the scope of a request that is authorized.
 func scopeOf(ctx context.Context) *scope { return ctx.Value(scopeKey{}).(*scope) }
 
-// Value implements [context.Context]. Its own context comes first: package context asks it for the cause of
-// the end, and needs a goroutine for each context that is made of one that it does not know.
+// Value implements [context.Context]. It looks into Context before values, which ends at another time. Package
+// context looks for a key of its own in a parent. If it found the one in values, the cause of the end would be wrong,
+// and each context made from a scope would need a goroutine.
 func (s *scope) Value(key any) any {
 	if key == (scopeKey{}) {
 		return s
