@@ -58,18 +58,18 @@ func heldSize(length int) int {
 	return requestSize + 2*length + objects
 }
 
-// largeBody is the text of a body, with the memory that it takes. Small ones are in it, too, without an account.
-type largeBody struct {
+// heldBody is the text of a body, and what it holds of the account, which is nothing for a small one.
+type heldBody struct {
 	from io.LimitedReader // the body as it comes
 	text bytes.Buffer
 	held limit.Holding
 }
 
-// textBuffers are used again. New ones would cost 10 % of the CPU of the handler for each create.
-var textBuffers = sync.Pool{New: func() any { return new(largeBody) }}
+// heldBodies are used again. New ones would cost 10 % of the CPU of the handler for each create.
+var heldBodies = sync.Pool{New: func() any { return new(heldBody) }}
 
 // release returns the body to the pool. It must not be used after that.
-func (b *largeBody) release() {
+func (b *heldBody) release() {
 	if b == nil {
 		return
 	}
@@ -79,7 +79,7 @@ func (b *largeBody) release() {
 		b.text = bytes.Buffer{}
 	}
 	b.held.Release()
-	textBuffers.Put(b)
+	heldBodies.Put(b)
 }
 
 // read implements [contract.Options.ReadBody]. A body that is larger than the limit by its Content-Length
@@ -89,7 +89,7 @@ func (b *bodies) read(w http.ResponseWriter, r *http.Request) (text []byte, chec
 		w.Header().Set("Connection", "close") // so that the rest need not be read
 		return nil, nil, contract.BodyTooLarge(b.max)
 	}
-	body := textBuffers.Get().(*largeBody)
+	body := heldBodies.Get().(*heldBody)
 	scopeOf(r.Context()).body = body
 	body.from = io.LimitedReader{R: r.Body, N: small + 1}
 	_, err = body.text.ReadFrom(&body.from)
@@ -107,13 +107,13 @@ func (b *bodies) read(w http.ResponseWriter, r *http.Request) (text []byte, chec
 
 // readLarge reads the rest of a large body, and waits until few others are decoded. All the memory that it can
 // need is reserved at once.
-func (b *bodies) readLarge(w http.ResponseWriter, r *http.Request, body *largeBody) (checked func(), err error) {
+func (b *bodies) readLarge(w http.ResponseWriter, r *http.Request, body *heldBody) (checked func(), err error) {
 	largest := b.max
 	if r.ContentLength > 0 {
 		largest = r.ContentLength
 	}
 	body.held = limit.Holding{Key: scopeOf(r.Context()).token, Bytes: heldSize(int(largest)), Client: w}
-	body.from.N = b.max - small // one more, to see the end
+	body.from.N = b.max - small // after small+1 bytes: one more than the limit shows that the body is too large
 	if !b.reserve(&body.held) {
 		_, _ = io.Copy(io.Discard, &body.from) // or the client may be disconnected before it reads the 503
 		return nil, fmt.Errorf("%w: large bodies take all their memory", limit.ErrFull)
@@ -132,8 +132,8 @@ func (b *bodies) readLarge(w http.ResponseWriter, r *http.Request, body *largeBo
 	return func() { b.decoding.Release(1) }, nil
 }
 
-// reserve reserves the memory of a large body. It cuts off no client for it within a moment: of
-// many bodies that come at the same time the first ones are not slow.
+// reserve reserves the memory of a large body. For a moment it only waits: many bodies may come at the
+// same time, and then the clients that hold the memory are not slow. After that it cuts such clients off.
 func (b *bodies) reserve(held *limit.Holding) bool {
 	for end := time.Now().Add(moment); time.Now().Before(end); time.Sleep(moment / 100) {
 		if b.account.Hold(held, false) {

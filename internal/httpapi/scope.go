@@ -26,7 +26,7 @@ type scope struct {
 	token           string     // the public ID of the token, or its name if it has none
 	granted         grant      // what the token allows
 	slot            limit.Slot // while a method of the strict interface works for it
-	body            *largeBody // nil: none that is held
+	body            *heldBody  // nil: none that is held
 	cancel          context.CancelFunc
 
 	isStream bool               // it waits for changes, and is not in flight any more
