@@ -24,8 +24,8 @@ const inBody = "body"
 // not return the value that they have checked: it would be parsed again.
 type parameter struct {
 	name, in   string
-	least      int  // texts: 1 if it is required
-	most       int  // texts: more than 1 if each item of an array is a parameter of its own
+	leastTexts int  // 1 if the parameter is required
+	mostTexts  int  // more than 1 if each item of an array is a text of its own, as in n=1&n=2
 	mayBeEmpty bool // allowEmptyValue
 	isArray    bool
 	isPlain    bool // the type says everything
@@ -50,7 +50,7 @@ func (l *loader) parameter(path string, described *openapi3.Parameter) parameter
 	loaded := parameter{
 		name:       described.Name,
 		in:         described.In,
-		most:       1,
+		mostTexts:  1,
 		mayBeEmpty: described.AllowEmptyValue,
 		isArray:    isArray,
 		isPlain:    isPlain(ofValue.Value),
@@ -61,11 +61,11 @@ func (l *loader) parameter(path string, described *openapi3.Parameter) parameter
 		bits:       bitsOf(ofItem.Value.Format),
 	}
 	if described.Required {
-		loaded.least = 1
+		loaded.leastTexts = 1
 	}
 	isExploded := isArray && method.Explode
 	if isExploded && described.In == openapi3.ParameterInQuery {
-		loaded.most = math.MaxInt
+		loaded.mostTexts = math.MaxInt
 	}
 	l.needParameter(&loaded, described, typeOf(ofItem.Value))
 	return loaded
@@ -77,11 +77,11 @@ func (l *loader) needParameter(loaded *parameter, described *openapi3.Parameter,
 		l.need(isMet, "parameter %s: %s: not implemented", described.Name, what)
 	}
 	method, _ := described.SerializationMethod() // the document is valid
-	isList := !loaded.isArray || !method.Explode
+	isOneText := !loaded.isArray || !method.Explode
 	need(described.Schema != nil, "content in place of a schema")
 	need(loaded.read != nil, fmt.Sprintf("the type %q", typeOfText))
 	need(implemented[method.Style], "style "+method.Style)
-	need(isList || loaded.in != openapi3.ParameterInCookie, "an array in a cookie without explode: false")
+	need(isOneText || loaded.in != openapi3.ParameterInCookie, "an array in a cookie without explode: false")
 	need(!strings.ContainsAny(loaded.part.before+loaded.part.after, "{}"), "two parameters in one part of a path")
 }
 
@@ -173,10 +173,10 @@ func (p *parameter) fault(message string) []Fault {
 
 // check reads the value of a parameter from its texts and holds it to its schema.
 func (p *parameter) check(texts []string) (value any, faults []Fault) {
-	if len(texts) > p.most {
+	if len(texts) > p.mostTexts {
 		return nil, p.fault("is given more than once")
 	}
-	if len(texts) < p.least {
+	if len(texts) < p.leastTexts {
 		return nil, p.fault("is required")
 	}
 	isEmpty := p.mayBeEmpty && strings.Join(texts, ",") == ""
@@ -203,7 +203,7 @@ func (p *parameter) valueOf(texts []string) (value any, faults []Fault) {
 
 // split returns the texts of the items of an array.
 func (p *parameter) split(texts []string) []string {
-	if p.most > 1 {
+	if p.mostTexts > 1 {
 		return texts
 	}
 	if p.in == openapi3.ParameterInHeader {
