@@ -49,12 +49,14 @@ func (l *loader) content(mediaType string, described *openapi3.MediaType) *conte
 	return loaded
 }
 
-// checkBody reads the body, decodes it and holds it to its schema. The handler gets what was read.
+// checkBody reads the body, decodes it and holds it to its schema. The handler gets what was read. A wrong media
+// type is refused before the body is read if Content-Length says that there is one. Otherwise the body may be missing,
+// so it is read first.
 func (c *Checker) checkBody(w http.ResponseWriter, request *Request) error {
 	r, operation := &request.http, request.Operation
 	content, unsupported := operation.contentOf(r.Header)
 	if unsupported != nil && r.ContentLength > 0 {
-		return unsupported // without reading
+		return unsupported
 	}
 	text, checked, err := c.options.ReadBody(w, r)
 	if checked != nil {
@@ -64,7 +66,7 @@ func (c *Checker) checkBody(w http.ResponseWriter, request *Request) error {
 	if len(text) == 0 && err == nil {
 		return operation.missingBody()
 	}
-	if err = cmp.Or(unsupported, err); err != nil { // the first is wrong however the body ends
+	if err = cmp.Or(unsupported, err); err != nil { // the media type is wrong even if the body could not be read
 		return asRefusal(err, NotRead)
 	}
 	request.body.text = text

@@ -114,7 +114,7 @@ func (d *decoder) object(wanted *shape, depth int) map[string]any {
 		member := wanted.members[name]
 		if member == nil {
 			member = wanted.others
-			d.compare(name, wanted)
+			d.noteAmbiguity(name, wanted)
 		}
 		value := d.value(member)
 		if member != skipped {
@@ -125,9 +125,10 @@ func (d *decoder) object(wanted *shape, depth int) map[string]any {
 	return members
 }
 
-// compare compares the name of a member that the schema does not have with those that it has. encoding/json would
-// take one for the other if they differ in upper and lower case only.
-func (d *decoder) compare(name string, wanted *shape) {
+// noteAmbiguity notes that the name of a member that the schema does not have differs from one that it has in
+// upper and lower case only. encoding/json would take the member for that one. It is left out if the schema ignores
+// unknown members, and is an error otherwise.
+func (d *decoder) noteAmbiguity(name string, wanted *shape) {
 	for known := range wanted.members {
 		if !strings.EqualFold(known, name) {
 			continue

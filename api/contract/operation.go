@@ -91,7 +91,7 @@ func loadDocument(text []byte) (*openapi3.T, error) {
 	return document, nil
 }
 
-// need notes what this package cannot check, unless the document has what is needed.
+// need adds a problem unless a condition is met: the document has something that this package cannot check.
 func (l *loader) need(isMet bool, format string, args ...any) {
 	if !isMet {
 		l.problems = append(l.problems, fmt.Errorf("%s: %s", l.place, fmt.Sprintf(format, args...)))

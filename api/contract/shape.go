@@ -16,16 +16,17 @@ import (
 type shape struct {
 	isInteger bool // a number must be an integer
 	members   map[string]*shape
-	others    *shape // of members with other names, or skipped; nil: an object is not needed
-	items     *shape // nil: an array is not needed
+	others    *shape // of members with other names: skipped if the schema ignores them; nil: nothing of an object is kept
+	items     *shape // nil: nothing of an array is kept
 	mostItems int    // that are kept
 }
 
+// Both skipped and named are empty. The decoder tells them apart by their addresses.
 var (
-	// skipped keeps nothing.
+	// skipped is the shape of a member that is left out.
 	skipped = &shape{}
 
-	// named keeps only the names of members: the schema counts or forbids them.
+	// named is the shape of a member of which only the name is kept: the schema counts or forbids such members.
 	named = &shape{}
 
 	// wholeShape keeps everything.
