@@ -9,10 +9,11 @@
 //   - The chi router finds the operation. If there is none, the fallback responds
 //     to OPTIONS, or with 404 or 405.
 //   - Package contract checks the request against the document. It asks admission for the credentials,
-//     the scope and the rate of the token, then checks the parameters and the body.
+//     the scope and the rate of the token, and whether a slot is free. Then it checks the parameters and
+//     the body.
 //   - waitingRoom holds requests that wait for changes.
-//   - The generated code binds the checked parameters and body to a typed request, and asks admission
-//     for a slot.
+//   - The generated code binds the checked parameters and body to a typed request, and takes a slot
+//     of admission.
 //   - A method of server calls the store and returns a typed response.
 //
 // A failure on the way is returned as an error. Only [failures.write] makes a
