@@ -1,7 +1,9 @@
 package report
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
@@ -70,5 +72,19 @@ func TestWhole(t *testing.T) {
 	}
 	if got := report.Promises[0].Cause; got != whole.ID {
 		t.Errorf("beside the promise is %s", got)
+	}
+}
+
+// A joined cause shows where it was found, but no more places than a screen has.
+func TestParts(t *testing.T) {
+	t.Parallel()
+	l := ledgerOf()
+	for i := range mostParts + 2 {
+		l.NoteFailures([]scenario.Failure{ofRoot(fmt.Sprintf("null as /member%d", i), "null is taken")})
+	}
+	text := l.Causes()[0].String()
+	shown := strings.Count(text, "\n  where:  null as /member")
+	if shown != mostParts || !strings.Contains(text, "\n  and in 2 more places\n  broken: is wrong") {
+		t.Errorf("%d places are shown:\n%s", shown, text)
 	}
 }
