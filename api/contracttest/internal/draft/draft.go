@@ -151,7 +151,7 @@ func (d *Draft) Read(thing *scenario.Thing, checks ...func(scenario.Interaction)
 }
 
 // Unchanged reads a thing again, which must be as it was seen: byte by byte, because a client would take any
-// difference for a change.
+// difference for a change. Nothing may have written it since: with each write a service may set a time or a version.
 func (d *Draft) Unchanged(thing *scenario.Thing, what string, args ...any) []scenario.Step {
 	before := thing.Seen.Body
 	return d.Read(thing, func(after scenario.Interaction) error {

@@ -17,11 +17,13 @@
 // # To add a check
 //
 // Write a method of [Judge] that returns the faults of an interaction, and call it in [Judge.response], or in
-// [Judge.Faults] if it is of every response. This one demands a Retry-After beside each 429:
+// [Judge.Faults] if it is of every response. This one demands a Retry-After beside each 429, where the document lists
+// that header. HTTP only allows it (RFC 6585, section 4), and what neither HTTP nor the document demands is no fault:
 //
-//	func (j *Judge) retryAfter(x scenario.Interaction) []scenario.Fault {
-//		isRight := x.Status != http.StatusTooManyRequests || x.Header.Get("Retry-After") != ""
-//		return require(isRight, "header Retry-After", "required", "is missing beside 429 (RFC 6585, section 4)")
+//	func (j *Judge) retryAfter(described openapi3.Headers, x scenario.Interaction) []scenario.Fault {
+//		isDue := x.Status == http.StatusTooManyRequests && document.HasHeader(described, "Retry-After")
+//		isRight := !isDue || x.Header.Get("Retry-After") != ""
+//		return require(isRight, "header Retry-After", "required", "is missing beside 429")
 //	}
 //
 // The place and the keyword of a fault, without the values of the response, make its cause. Choose them so

@@ -30,8 +30,9 @@
 //
 // Write a method of [Planner] that returns tests, and name it in [Planner.families]. A test has a name and
 // a function that makes its steps. The name is the promise that is shown: the operation, a comma, and
-// what it promises. Steps are made by a [draft.Draft], because what they draw depends on the name alone. This one
-// shows that a PUT that is repeated changes nothing:
+// what it promises; or "sequence", a comma, and the rest, if several operations show it. Steps are made by a
+// [draft.Draft], because what they draw depends on the name alone. This one shows that a PUT that is repeated changes
+// nothing:
 //
 //	func (p *Planner) repeatTests() (all []Test) {
 //		for _, x := range p.Resources.All {
@@ -53,9 +54,17 @@
 //		steps = append(steps, d.Read(thing)...)
 //		steps = append(steps, d.CallAccepted(http.MethodPut, thing, body))
 //		return append(steps, scenario.Later(func() []scenario.Step {
-//			return d.Unchanged(thing, "a repeated replacement")
+//			sent := jsonvalue.Object(body)
+//			before := thing.Seen.Object()
+//			maps.DeleteFunc(before, func(name string, _ any) bool { return sent[name] == nil })
+//			return readShows(d, thing, before)
 //		}))
 //	}
+//
+// It compares the members that were sent, and no others: with each write that it accepts, a service may set a time
+// or a version. Drafts.Shows, which readShows calls, knows what else a right service may do, above all where the
+// resource was inferred. That nothing at all has changed ([draft.Draft.Unchanged]) is shown after a request that was
+// refused, or was about something else.
 //
 // Three rules keep a right service from being accused:
 //
