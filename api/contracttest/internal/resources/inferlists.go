@@ -218,8 +218,13 @@ func (s *Set) selectsBy(l *List, parameter *openapi3.Parameter, wanted, items *o
 	if sent == nil || s.values.IsAbsent(sent) || otherThanEqual.MatchString(parameter.Description) {
 		return false
 	}
-	scalar := s.values.Scalar(sent)
-	return sameKind(s.values.Scalar(wanted), scalar) && sameKind(scalar, s.values.Scalar(item))
+	scalar := s.scalar(sent)
+	return sameKind(s.scalar(wanted), scalar) && sameKind(scalar, s.scalar(item))
+}
+
+// scalar is what a schema has one or several of, where it is not null.
+func (s *Set) scalar(of *openapi3.Schema) *openapi3.Schema {
+	return s.values.Scalar(s.values.WithoutNull(of))
 }
 
 // sameKind reports whether two schemas have the same type, which is neither array nor object.

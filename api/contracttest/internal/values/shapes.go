@@ -159,7 +159,6 @@ func (s *Shapes) WithoutNull(of *openapi3.Schema) *openapi3.Schema {
 // Scalar is the schema of the items of an array, or the schema itself. Parameters often take several of what
 // a member has one of.
 func (s *Shapes) Scalar(of *openapi3.Schema) *openapi3.Schema {
-	of = s.WithoutNull(of)
 	if !of.Type.Is("array") {
 		return of
 	}
