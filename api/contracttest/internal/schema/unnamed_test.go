@@ -1,0 +1,34 @@
+package schema_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
+	"github.com/plantstore/plantstore/internal/testing/must"
+)
+
+// A member is unnamed if no part of a schema names it, unless a part says that there are others, or no part names any.
+func TestUnnamed(t *testing.T) {
+	t.Parallel()
+	const name = `{"type":"object","properties":{"name":{"type":"string"}}}`
+	for text, want := range map[string]int{
+		name: 1,
+		`{"allOf":[` + name + `,{"description":"A part that names nothing."}]}`: 1,
+		`{"allOf":[{"description":"A part that names nothing."},` + name + `]}`: 1,
+		`{"allOf":[` + name + `,{"additionalProperties":true}]}`:                0,
+		`{"type":"object"}`: 0,
+		`{"type":"object","additionalProperties":false}`: 2,
+	} {
+		wanted := &openapi3.Schema{}
+		must.NoError(t, json.Unmarshal([]byte(text), wanted))
+		value, err := jsonvalue.Decode([]byte(`{"name":"a","other":1}`))
+		must.NoError(t, err)
+		if faults := schema.Unnamed("", value, wanted); len(faults) != want {
+			t.Errorf("%s: the faults are %v, want %d", text, faults, want)
+		}
+	}
+}
