@@ -182,3 +182,18 @@ func TestSeveral(t *testing.T) {
 		}
 	}
 }
+
+// A client is asked to read right responses only, so it hides no fault of a wrong one.
+func TestClient(t *testing.T) {
+	t.Parallel()
+	judge := thingsJudge(t)
+	judge.Settings.Client = func(string, scenario.Interaction) []scenario.Fault {
+		return one("client", "client", "cannot read it")
+	}
+	for body, want := range map[string]string{`{"id":1}`: "client", `{"id":""}`: "body /id"} {
+		faults := judge.Faults(thing(200, body))
+		if len(faults) != 1 || faults[0].Where != want {
+			t.Errorf("of %s the faults are %v, want one of %s", body, faults, want)
+		}
+	}
+}

@@ -98,10 +98,8 @@ func (s *session) run() scenario.Outcome {
 	err := s.execute(test.Steps())
 	untried := s.conclude(err)
 	if test.Cleanup != nil {
-		last := s.last
 		// What is not removed breaks no promise.
 		_ = s.execute(test.Cleanup())
-		s.last = last
 	}
 	for i, failure := range s.failures {
 		s.failures[i].Sent = failure.Sent.Hidden(s.Header)
