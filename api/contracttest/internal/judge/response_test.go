@@ -14,3 +14,14 @@ func TestRequiredHeader(t *testing.T) {
 		t.Errorf("without a required header the faults are %v", faults)
 	}
 }
+
+// Each item of an array in a header must be one, not only the last.
+func TestArrayInHeader(t *testing.T) {
+	t.Parallel()
+	numbers := openapi3.NewArraySchema().WithItems(openapi3.NewIntegerSchema())
+	for text, isRight := range map[string]bool{"1": true, "1,2": true, "1, 2": true, "a,2": false, "1,a": false, "": false} {
+		if value, err := ParseText(numbers, text); (err == nil) != isRight {
+			t.Errorf("%q is read as %v, %v", text, value, err)
+		}
+	}
+}

@@ -51,6 +51,9 @@ func TestTranslation(t *testing.T) {
 		{"3.0.3", "{type: number}", `1|1.0|1.5`, `"1"`},
 		{"3.0.3", "{type: number, minimum: 1, exclusiveMinimum: true, maximum: 3, exclusiveMaximum: false}", `1.1|3`, `1|3.1`},
 		{"3.1.0", "{type: number, exclusiveMinimum: 1}", `1.1`, `1`},
+		// Of two bounds the stricter one counts.
+		{"3.1.0", "{type: integer, minimum: 1, exclusiveMinimum: 3, maximum: 7, exclusiveMaximum: 5}", `4`, `3|5`},
+		{"3.1.0", "{type: integer, minimum: 3, exclusiveMinimum: 1, maximum: 5, exclusiveMaximum: 7}", `3|5`, `2|6`},
 		{"3.0.3", "{type: string, pattern: '^(?=a).b$'}", `"ab"`, `1|"cb"`}, // package regexp has no pattern that looks ahead
 		{"3.0.3", `{type: string, pattern: '^\u0061.$'}`, `"ab"`, `"bb"|"a\n"|"a\r"`},
 		{"3.0.3", `{type: string, pattern: '^\s[\s.]\S$'}`, `"\u00a0\ufeffa"|" .b"`, `"a a"|"  \u00a0"|" ab"`},
