@@ -12,8 +12,8 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
-// What the header has is sent with every request. Where a test is about credentials, the one of the scheme is
-// left out.
+// What the header has is sent with every request, unless that has it already. Where a test is about credentials, the
+// one of the scheme is left out.
 func TestHeader(t *testing.T) {
 	t.Parallel()
 	for scheme, want := range map[string]string{
@@ -33,9 +33,10 @@ func TestHeader(t *testing.T) {
 		if got := run.CredentialIn(c.options.Header, c.document.Scheme("token")); got != want {
 			t.Errorf("the credential of %s is %q, want %q", scheme, got, want)
 		}
-		sent := http.Header{"X-Other": {"1"}, "Cookie": {"c=d"}}
+		sent := http.Header{"X-Other": {"1"}, "X-Key": {"of the test"}, "Cookie": {"c=d"}}
 		c.runner.AddHeader(sent, scenario.Access{})
-		if len(sent) != 4 || sent.Get("Cookie") != "c=d; a=b; session=cookie" {
+		isKept := sent.Get("X-Key") == "of the test" && sent.Get("Cookie") == "c=d; a=b; session=cookie"
+		if len(sent) != 4 || !isKept {
 			t.Errorf("with %s every request has %v", scheme, sent)
 		}
 		sent = http.Header{}
