@@ -16,7 +16,7 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
-// conditional adds to the document a PUT with If-Match, and ETags.
+// conditional adds to the document a PUT with If-Match, a DELETE, and ETags.
 var conditional = strings.NewReplacer(
 	`        "200": {description: A pot.,`, `        "200": {description: A pot., headers: {ETag: {schema: {type: string}}},`,
 	"components:\n", `    put:
@@ -29,10 +29,14 @@ var conditional = strings.NewReplacer(
         "200": {description: Replaced., content: {application/json: {schema: {$ref: '#/components/schemas/Pot'}}}}
         "404": {description: None.}
         "412": {description: Another version is current.}
+    delete:
+      operationId: deletePot
+      parameters: [{name: id, in: path, required: true, schema: {type: integer}}]
+      responses: {"204": {description: Gone.}}
 components:
 `)
 
-// versions is a service with one pot, whose versions count up.
+// versions is a service with one pot, whose versions count up, also when it is deleted and created again.
 type versions struct {
 	holds   func(condition, current string) bool
 	pot     string
@@ -47,9 +51,16 @@ func (s *versions) RoundTrip(r *http.Request) (*http.Response, error) {
 	etag := fmt.Sprintf(`"%d"`, s.version)
 	condition := r.Header.Get("If-Match")
 	status := http.StatusOK
+	isAbsent := s.pot == ""
+	holds := condition == "" || !isAbsent && s.holds(condition, etag)
 	switch {
+	case r.Method == http.MethodDelete:
+		s.pot = ""
+		return &http.Response{StatusCode: http.StatusNoContent, Header: http.Header{}, Body: http.NoBody}, nil
+	case r.Method == http.MethodGet && isAbsent:
+		return &http.Response{StatusCode: http.StatusNotFound, Header: http.Header{}, Body: http.NoBody}, nil
 	case r.Method == http.MethodGet:
-	case condition != "" && !s.holds(condition, etag):
+	case !holds:
 		return &http.Response{StatusCode: http.StatusPreconditionFailed, Header: http.Header{}, Body: http.NoBody}, nil
 	default:
 		s.version++
@@ -73,6 +84,9 @@ func TestIfMatch(t *testing.T) {
 	}{
 		"a right service":   {right, "kept"},
 		"takes any version": {func(string, string) bool { return true }, "broken: the request must be refused"},
+		"takes the version that was deleted": {
+			func(condition, current string) bool { return right(condition, current) || condition == `"1"` }, "broken: the request must be refused",
+		},
 		"refuses a list": {
 			func(condition, current string) bool { return condition == "*" || condition == current }, "broken: putPot with If-Match",
 		},
@@ -84,7 +98,7 @@ func TestIfMatch(t *testing.T) {
 		settings := plan.Settings{
 			Scope: func(scenario.Operation) string { return "" },
 			Declared: resources.Declarations{
-				Resources: []scenario.Resource{{Create: "createPot", ID: "id", Read: "getPot", Replace: "putPot"}},
+				Resources: []scenario.Resource{{Create: "createPot", ID: "id", Read: "getPot", Replace: "putPot", Delete: "deletePot"}},
 			},
 		}
 		runner := &Runner{
