@@ -66,6 +66,17 @@ func TestStates(t *testing.T) {
 	}
 }
 
+// Beside a promise that is kept stands the first test that has seen it.
+func TestFirstTest(t *testing.T) {
+	t.Parallel()
+	l := ledgerOf("createPot, 201")
+	l.Note("one test", "createPot, 201")
+	l.Note("another test", "createPot, 201")
+	if got := l.Promises()[0].Why; got != "one test" {
+		t.Errorf("it was seen by %q", got)
+	}
+}
+
 // A refusal shows something only of an operation that accepts what is valid.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
