@@ -36,7 +36,7 @@ func optionsOf(cmd *cli.Command) (options contracttest.Options, err error) {
 		return options, err
 	}
 	options.Values = merged(options.Values, given)
-	options.Header = merged(options.Header, header)
+	options.Header = merged(canonical(options.Header), header)
 	options.Known = merged(options.Known, known)
 	options.Seed = cmp.Or(cmd.Uint64("seed"), options.Seed)
 	options.Include = append(options.Include, cmd.StringSlice("include")...)
@@ -108,6 +108,16 @@ func readOptions(path string) (options contracttest.Options, err error) {
 		return options, fmt.Errorf("%s: %w", path, err)
 	}
 	return options, nil
+}
+
+// canonical is a header with the usual names. People write them in any case, and what a flag gives replaces what the
+// file has under the same name.
+func canonical(header http.Header) http.Header {
+	same := http.Header{}
+	for name, values := range header {
+		same[http.CanonicalHeaderKey(name)] = values
+	}
+	return same
 }
 
 // merged returns the entries of two maps; b has precedence.
