@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
@@ -194,6 +195,26 @@ func TestClient(t *testing.T) {
 		faults := judge.Faults(thing(200, body))
 		if len(faults) != 1 || faults[0].Where != want {
 			t.Errorf("of %s the faults are %v, want one of %s", body, faults, want)
+		}
+	}
+}
+
+// A client of an earlier document reads a failure that it does not know as the one that it knows.
+func TestEarlierFailures(t *testing.T) {
+	t.Parallel()
+	const failure = `"400": {description: Refused., content: {application/json: {schema: {type: object, required: [code]}}}}`
+	text := strings.Replace(thingsDocument, "default: {description: All others.}", failure, 1)
+	earlier, err := document.Parse([]byte(text))
+	must.NoError(t, err)
+	judge := thingsJudge(t)
+	judge.Earlier = map[string]*document.Document{"version 1": earlier}
+	for body, want := range map[string]string{`{"code":1}`: "", `{}`: "to a client of version 1, body /code required"} {
+		got := ""
+		for _, fault := range judge.Faults(thing(409, body)) {
+			got += fault.Where + " " + fault.Keyword
+		}
+		if got != want {
+			t.Errorf("of %s the faults are %q, want %q", body, got, want)
 		}
 	}
 }

@@ -1,11 +1,13 @@
 package run
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"testing"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/plan"
+	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
@@ -31,5 +33,25 @@ func TestSentAgain(t *testing.T) {
 	isAgain := len(target.sent) == 2 && target.sent[0] == target.sent[1]
 	if !outcome.IsKept() || !isAgain {
 		t.Errorf("%s after %q", said(outcome), target.sent)
+	}
+}
+
+// A service that assigns identities need not take the one that a client has sent.
+func TestProposedIdentity(t *testing.T) {
+	t.Parallel()
+	runner := runnerOf(t)
+	settings := plan.Settings{
+		Scope: func(scenario.Operation) string { return "" },
+		Declared: resources.Declarations{
+			Resources: []scenario.Resource{{Create: "createPot", ID: "id", Assigned: true, Read: "getPot"}},
+		},
+	}
+	runner.Plan = plan.New(runner.Plan.Judge, settings)
+	thing := &scenario.Thing{Creator: "createPot", Sent: map[string]any{"id": 3, "color": "red"}}
+	test := scenario.Test{Name: "a test", Steps: func() []scenario.Step { return []scenario.Step{{Create: thing}} }}
+	target := &recorded{service: always(http.StatusCreated, `{"id":7,"color":"red"}`)}
+	outcome := runner.Run(t.Context(), plan.Test{Test: test}, Target{URL: "http://pots.example/", Transport: target})
+	if !outcome.IsKept() || fmt.Sprint(thing.ID) != "7" {
+		t.Errorf("%s, the identity is %v, after %q", said(outcome), thing.ID, target.sent)
 	}
 }
