@@ -1,0 +1,32 @@
+package contracttest
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
+)
+
+// A path is that of the document if it is below the base path, and else as it was sent.
+func TestSentPath(t *testing.T) {
+	t.Parallel()
+	based := strings.Replace(smallDocument, "paths:\n", "servers: [{url: /v1}]\npaths:\n", 1)
+	c, err := New([]byte(based), Options{Seed: 1})
+	must.NoError(t, err)
+	for sent, want := range map[string]string{
+		"http://things.example/v1/things/3":    "/things/3",
+		"http://things.example/v1/things/a%2f": "/things/a%2f",
+		"http://things.example/v1/":            "/",
+		"http://things.example/v1":             "/v1",
+		"http://things.example/v10/things/3":   "/v10/things/3",
+		"http://things.example/things/3":       "/things/3",
+		"http://things.example":                "/",
+	} {
+		address, err := url.Parse(sent)
+		must.NoError(t, err)
+		if got := c.sentPath(address); got != want {
+			t.Errorf("of %s the path is %q, want %q", sent, got, want)
+		}
+	}
+}
