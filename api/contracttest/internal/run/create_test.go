@@ -55,3 +55,19 @@ func TestProposedIdentity(t *testing.T) {
 		t.Errorf("%s, the identity is %v, after %q", said(outcome), thing.ID, target.sent)
 	}
 }
+
+// What was wrong before a create still counts when the create succeeds without what is optional.
+func TestWrongBefore(t *testing.T) {
+	t.Parallel()
+	create := pots("color")
+	wrongRead := func(r *http.Request, body string) (int, string) {
+		if r.Method == http.MethodGet {
+			return http.StatusOK, `{"id":"no integer"}`
+		}
+		return create(r, body)
+	}
+	outcome, sent := outcomeOf(t, wrongRead, step("GET", "/pots/7", scenario.Accepted), scenario.Step{Create: &scenario.Thing{Creator: "createPot"}})
+	if len(outcome.Failures) != 1 || len(sent) != 3 {
+		t.Errorf("%s after %q", said(outcome), sent)
+	}
+}
