@@ -6,10 +6,9 @@
 //
 //   - Which values exist. A response of GET /flows with {"id": "f1"} teaches "flowid"; package known keeps it. A 404, or
 //     a DELETE, says that a value names nothing.
-//   - Which operations have accepted a request ([Lesson.IsAccepted]).
 //
-// What is found out by trying, package plan adds with [Lessons.Teach]: that texts must be new in each request, and which
-// optional members the service refuses.
+// What is found out by trying, package plan adds with [Lessons.Teach]: that a first request was accepted, that texts must
+// be new in each request, and which optional members the service refuses.
 //
 // Requests are filled when they are sent, because more is known then than when their test was made. [Lessons.Path] and
 // [Lessons.Text] are for parameters (paths.go), [Lessons.Body] and [Lessons.Value] for bodies (bodies.go). They replace
@@ -54,8 +53,8 @@ type learned struct {
 
 // Lesson is what responses have taught of an operation.
 type Lesson struct {
-	// IsAccepted means that a request of it was accepted.
-	IsAccepted bool
+	// IsRehearsed means that its first request was accepted, in one way or another.
+	IsRehearsed bool
 	// IsPlainAccepted means that the plainest request of it was.
 	IsPlainAccepted bool
 	// NeedsFresh means that its texts must be new ones in each request, or of small letters.
@@ -153,13 +152,10 @@ func (l *Lessons) Learn(x scenario.Interaction) {
 // mostLearned is the longest response that is looked at for values.
 const mostLearned = 1 << 20
 
-// learnSuccess learns that an operation accepts requests, and which values exist.
+// learnSuccess learns which values exist.
 func (l *Lessons) learnSuccess(operation *document.Operation, x scenario.Interaction) {
 	if x.Method == http.MethodDelete {
 		l.forget(operation, x.Path)
-	}
-	if !l.Of(operation).IsAccepted {
-		l.Teach(operation, func(lesson *Lesson) { lesson.IsAccepted = true })
 	}
 	if len(x.Body) > mostLearned {
 		return

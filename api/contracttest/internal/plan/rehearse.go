@@ -48,7 +48,7 @@ func (p *Planner) rehearsals() iter.Seq[Test] {
 // rehearse yields the first requests of those of some operations that have accepted none, until yield has enough.
 func (p *Planner) rehearse(operations []*document.Operation, yield func(Test) bool) bool {
 	for _, operation := range operations {
-		isDone := p.Lessons.Of(operation).IsAccepted
+		isDone := p.Lessons.Of(operation).IsRehearsed // in a test of its own: others do not try all ways
 		if !isDone && !yield(p.rehearsal(operation)) {
 			return false
 		}
@@ -193,7 +193,10 @@ func (r *rehearsal) optionalPlaces() []string {
 // accepted learns from a way that was accepted: whether texts must be new each time, and which optional members the
 // service refuses.
 func (r *rehearsal) accepted(way attempt) (steps []scenario.Step) {
-	r.draft.Lessons.Teach(r.operation, func(l *lessons.Lesson) { l.NeedsFresh = way.isFresh })
+	r.draft.Lessons.Teach(r.operation, func(l *lessons.Lesson) {
+		l.IsRehearsed = true
+		l.NeedsFresh = way.isFresh
+	})
 	isCreate := r.operation.Method == http.MethodPost && !strings.HasSuffix(r.operation.Template, "}")
 	if isCreate && !way.isFresh && r.operation.BodySchema() != nil {
 		steps = append(steps, r.again(way)...)
