@@ -44,9 +44,7 @@ func (t *listTest) countsAsListed(operation *document.Operation, parameter strin
 	listed := -1
 	list := scenario.Later(func() []scenario.Step {
 		return []scenario.Step{t.pages(t.list, f.selection(f.values[0]), false, func(found page) (bool, error) {
-			if found.end != another {
-				listed = len(found.ids)
-			}
+			listed = listedBy(found)
 			return true, nil
 		})}
 	})
@@ -70,6 +68,14 @@ func (t *listTest) countsAsListed(operation *document.Operation, parameter strin
 		},
 	}
 	return append(steps, list, count)
+}
+
+// listedBy is how many things a list has that ends with a page, or -1 if it goes on.
+func listedBy(found page) int {
+	if found.end == another {
+		return -1
+	}
+	return len(found.ids)
 }
 
 // countIn is the number in a response, or that of its only member with a name such as count; else nothing.

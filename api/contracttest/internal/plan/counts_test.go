@@ -25,3 +25,13 @@ func TestCountIn(t *testing.T) {
 		}
 	}
 }
+
+// Only a list that ends with its first page says how many things there are.
+func TestListedBy(t *testing.T) {
+	t.Parallel()
+	for end, want := range map[pageEnd]int{nothing: 2, another: -1} {
+		if got := listedBy(page{ids: []string{"1", "2"}, end: end}); got != want {
+			t.Errorf("a page with the end %d lists %d, want %d", end, got, want)
+		}
+	}
+}
