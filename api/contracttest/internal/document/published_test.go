@@ -178,8 +178,9 @@ paths:
     put:
       operationId: upload
       consumes: [application/json]
+      produces: [application/json]
       parameters: [{name: text, in: formData, type: string}]
-      responses: {"200": {description: Stored.}}
+      responses: {"200": {description: Stored., schema: {type: object}}}
     patch:
       operationId: twice
       parameters: [{name: one, in: body, schema: {}}, {name: other, in: body, schema: {}}]
@@ -199,6 +200,9 @@ definitions:
 	}
 	if types := add.Response(http.StatusCreated).Content; len(types) != 2 || types["application/xml"] == nil {
 		t.Errorf("a response has the media types %v", types)
+	}
+	if types := d.Operation("upload").Response(http.StatusOK).Content; len(types) != 1 || types["application/json"] == nil {
+		t.Errorf("a response of an operation that says which has the media types %v", types)
 	}
 	if add.IsOpen() || d.Scheme("key").Name != "X-Key" {
 		t.Errorf("the scheme is %v", d.Scheme("key"))
