@@ -57,7 +57,7 @@ func (c *Contract) isServed(operation *document.Operation, status int, outcome O
 
 // isOfForm reports whether a failure is about what a response looks like.
 func isOfForm(failure Failure) bool {
-	return slices.Contains([]scenario.Rank{scenario.Response, scenario.Undocumented}, failure.Rank)
+	return failure.Rank == scenario.Response || failure.Rank == scenario.Undocumented
 }
 
 // isWhole reports whether the path of an operation has no parameter.

@@ -172,20 +172,17 @@ func (o *Operation) Succeeds(status int) bool {
 	}
 	key, _ := o.ResponseAs(status)
 	isListed := key != "" && key != "default"
-	return isListed || !slices.ContainsFunc(slices.Collect(maps.Keys(o.responses)), isOfSuccess)
+	return isListed || !o.listsSuccess()
 }
 
-// isOfSuccess reports whether a key of responses, as 201 or 2XX, is one of successes.
-func isOfSuccess(key string) bool { return strings.ContainsAny(key[:1], "23") }
-
-// FirstSuccess returns the lowest status below 400 that the document lists itself, or 0.
-func (o *Operation) FirstSuccess() int {
-	for status := http.StatusOK; status < http.StatusBadRequest; status++ {
-		if o.Lists(status) {
-			return status
+// listsSuccess reports whether the document lists a success, as 201 or 2XX.
+func (o *Operation) listsSuccess() bool {
+	for key := range o.responses {
+		if strings.ContainsAny(key[:1], "23") {
+			return true
 		}
 	}
-	return 0
+	return false
 }
 
 // Result is the schema of what the operation responds with if it succeeds, or nil.

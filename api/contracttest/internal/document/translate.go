@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -235,27 +234,32 @@ const mostCount = 1 << 40
 
 // has reports whether a value is of the kind.
 func (k kind) has(value any) bool {
-	switch value := value.(type) {
-	case json.Number:
-		return k == anything || k.hasNumber(value)
-	case []any:
-		return k == anything || k.hasItems(value)
+	if k == anything {
+		return true
 	}
-	return k == anything || k == simpleKinds[reflect.ValueOf(value).Kind()]
-}
-
-// simpleKinds are the kinds of values of which nothing else has to be looked at.
-var simpleKinds = map[reflect.Kind]kind{
-	reflect.String: text,
-	reflect.Bool:   boolean,
-	reflect.Map:    object,
+	switch value := value.(type) {
+	case string:
+		return k == text
+	case bool:
+		return k == boolean
+	case map[string]any:
+		return k == object
+	case json.Number:
+		return k.hasNumber(value)
+	case []any:
+		return k.hasItems(value)
+	}
+	return false
 }
 
 // hasItems reports whether an array is of the kind. An empty one says nothing, but for that of the names of members:
 // "required": [].
 func (k kind) hasItems(items []any) bool {
-	isText := slices.IndexFunc(items, func(item any) bool { return !text.has(item) }) < 0
-	return map[kind]bool{array: len(items) > 0, names: isText}[k]
+	if k == array {
+		return len(items) > 0
+	}
+	isNoText := func(item any) bool { return !text.has(item) }
+	return k == names && !slices.ContainsFunc(items, isNoText)
 }
 
 // hasNumber reports whether a number is of the kind. A length must be whole and not absurd.

@@ -232,8 +232,10 @@ func (s *Drafts) createdBy(operation *document.Operation, got scenario.Interacti
 		return nil
 	}
 	x := s.Resources.Of(operation)
-	isCreate := x != nil && slices.Contains([]*document.Operation{x.Create, x.Operations[http.MethodPut]}, operation)
-	if !isCreate {
+	if x == nil {
+		return nil
+	}
+	if isCreate := operation == x.Create || operation == x.Operations[http.MethodPut]; !isCreate {
 		return nil
 	}
 	return x

@@ -90,7 +90,7 @@ func leadsElsewhere(x scenario.Interaction, reference string) bool {
 	if reference == "" {
 		return true
 	}
-	from, err := url.Parse(x.URL)
+	from, err := x.ParsedURL()
 	if err != nil {
 		return false
 	}
