@@ -25,7 +25,7 @@ paths:
     get:
       operationId: nextEvents
       parameters: [{name: page-token, in: query, required: true, schema: {type: string}}]
-      responses: {"200": {description: Some.}, "400": {description: No token.}, "403": {description: A token of somebody else.}}
+      responses: {"200": {description: Some.}, "400": {description: No token.}, "403": {description: The token of another client.}}
 `
 
 // A service may refuse what depends on its state alone, what deletes nothing, and tokens that it has not made, with

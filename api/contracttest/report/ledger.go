@@ -175,8 +175,8 @@ func (l *Ledger) skip(why string, promises []string) {
 	}
 }
 
-// names lists the promises. Making them means to make all tests of the document, so it is done once, and only
-// when somebody asks.
+// names lists the promises. Making them means to make all tests of the document, so it is done once, at the first
+// call.
 func (l *Ledger) names() ([]string, map[string]string) {
 	l.promisedOnce.Do(func() { l.promised, l.untested = l.Promised() })
 	return l.promised, l.untested

@@ -89,7 +89,7 @@ func (d *Document) Unsupport(format string, args ...any) {
 	}
 }
 
-// basePath is the path of the first server. One with variables is not known before somebody sets them.
+// basePath is the path of the first server. One with variables is not known before they are set.
 func basePath(servers openapi3.Servers) string {
 	if len(servers) == 0 || strings.Contains(servers[0].URL, "{") {
 		return ""

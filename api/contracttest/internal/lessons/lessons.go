@@ -15,8 +15,8 @@
 // only what the engine has made up, the plainest value of a schema. A value that a test is about is another one, so it
 // stays.
 //
-// What is learned is a guess. A request that was filled may be refused for what it names; a test then ends untried, and
-// accuses nobody.
+// What is learned is a guess. A request that was filled may be refused for what it names: then the test ends untried,
+// and the service is not accused.
 package lessons
 
 import (

@@ -22,7 +22,8 @@ import (
 // mostRounds is how often an operation is tried. What one round has created, the next one may need.
 const mostRounds = 4
 
-// rehearsals yields the tests of first requests. What deletes comes last, because the others need what it deletes.
+// rehearsals yields the tests of first requests, in the order of rehearsalOrder. Deletes come once, after all rounds:
+// the others need what they delete.
 func (p *Planner) rehearsals() iter.Seq[Test] {
 	return func(yield func(Test) bool) {
 		operations := slices.Clone(p.Document.Operations)
@@ -59,8 +60,8 @@ func (p *Planner) rehearse(operations []*document.Operation, yield func(Test) bo
 // isDelete reports whether an operation deletes.
 func isDelete(operation *document.Operation) bool { return operation.Method == http.MethodDelete }
 
-// rehearsalRanks say in which order the methods come. What reads comes first: it changes nothing, and the response
-// may have what others need. A create may leave behind what the service cannot read any more.
+// rehearsalRanks say in which order the methods come; 0 is that of reads. Reads come first: they change nothing, and
+// their responses may have what others need. A create may store what the service cannot read afterwards.
 var rehearsalRanks = map[string]int{
 	http.MethodPost:   1,
 	http.MethodPut:    2,
@@ -68,8 +69,8 @@ var rehearsalRanks = map[string]int{
 	http.MethodDelete: 3,
 }
 
-// rehearsalOrder is less than 0 for an operation that comes before another one: by its method, and then what is at the
-// top before what is below it. It is deleted after that.
+// rehearsalOrder is less than 0 if an operation comes before another one: by the method, then /things before
+// /things/{id}/parts. Deletes have the second order reversed: parts are deleted before their thing.
 func rehearsalOrder(one, other *document.Operation) int {
 	deeper := len(one.PathNames) - len(other.PathNames)
 	if isDelete(one) {
