@@ -117,11 +117,8 @@ func testPagesAreFull(t *testing.T, s *service, first string, want int) {
 // itemsOf returns the items of a page, and the path of the next page if there is one.
 func itemsOf(t *testing.T, page response) (items []json.RawMessage, next string) {
 	t.Helper()
-	if link := page.Header.Get("Link"); link != "" {
-		next = linkForm.FindStringSubmatch(link)[1]
-	}
 	if page.body[0] == '[' {
-		return decode[[]json.RawMessage](t, page.body), next
+		return decode[[]json.RawMessage](t, page.body), nextLink(page)
 	}
 	changes := decode[struct {
 		Changes  []json.RawMessage
@@ -172,6 +169,14 @@ func TestPagingThroughAllPlants(t *testing.T) {
 
 var linkForm = regexp.MustCompile(`^<([^>]+)>; rel="next"$`)
 
+// nextLink returns where the Link of a page leads, or nothing.
+func nextLink(page response) string {
+	if match := linkForm.FindStringSubmatch(page.Header.Get("Link")); match != nil {
+		return match[1]
+	}
+	return ""
+}
+
 // fill stores plants 0 to n-1 directly in the store.
 func (s *service) fill(n int) {
 	s.t.Helper()
@@ -219,10 +224,7 @@ func TestPagingWithLongTag(t *testing.T) {
 		for path != "" && len(got) < 10 {
 			a := s.call(http.MethodGet, path, "", filler).wantStatus(t, http.StatusOK)
 			got = append(got, ids(t, a)...)
-			path = ""
-			if m := linkForm.FindStringSubmatch(a.Header.Get("Link")); m != nil {
-				path = m[1]
-			}
+			path = nextLink(a)
 		}
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("a walk by 256 times %q finds %d, want %d", c.unit, got, want)

@@ -187,8 +187,8 @@ func TestStopWaitsForRequest(t *testing.T) {
 	t.Parallel()
 	r, m, conn := halfSent(t, "--admin-addr", "127.0.0.1:0")
 	wait.Until(t, "healthcheck says what /readyz says", func() bool { return r.Healthcheck(t) == "ready\n" })
-	before := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: wait.Limit}
-	_, _, err := r.Send(before, http.MethodGet, "/plants", "") // it is not counted
+	lone := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: wait.Limit}
+	_, _, err := r.Send(lone, http.MethodGet, "/plants", "") // before the signal, so it is not counted
 	must.NoError(t, err)
 	must.NoError(t, r.Cmd.Process.Signal(syscall.SIGINT))
 	m.expect(t, "STOPPING=1")

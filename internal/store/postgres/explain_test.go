@@ -221,7 +221,7 @@ func TestDrillConnectErrors(t *testing.T) {
 func TestCauseOfSeveralAttempts(t *testing.T) {
 	addresses := []string{"first", "second", "third"}
 	for _, responding := range addresses {
-		config, err := pgconn.ParseConfig("postgres://full@several/postgres?sslmode=disable")
+		config, err := pgconn.ParseConfig("postgres://full@several/postgres?sslmode=disable&connect_timeout=10")
 		must.NoError(t, err)
 		config.LookupFunc = func(context.Context, string) ([]string, error) { return addresses, nil }
 		config.DialFunc = func(_ context.Context, _, address string) (net.Conn, error) {
