@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/plantstore/plantstore/internal/testing/must"
@@ -22,7 +21,6 @@ import (
 // commentService is a service of testdata/comments.yaml: its schemas are
 // recursive, and it assigns identities.
 func commentService(c *Contract) *service {
-	var mu sync.Mutex
 	var ids []string
 	comments := map[string]map[string]any{}
 	problem := func(status int) *reply {
@@ -35,8 +33,6 @@ func commentService(c *Contract) *service {
 	}
 	one := func(then func(q call, comment map[string]any) *reply) func(call) *reply {
 		return func(q call) *reply {
-			mu.Lock()
-			defer mu.Unlock()
 			if comments[q.id] == nil {
 				return problem(404)
 			}
@@ -47,8 +43,6 @@ func commentService(c *Contract) *service {
 		contract: c, credentials: Credentials{"token": "letmein"}, failure: problem,
 		respond: map[string]func(call) *reply{
 			"createComment": func(q call) *reply {
-				mu.Lock()
-				defer mu.Unlock()
 				comment := clean(q.body).(map[string]any)
 				id := fmt.Sprintf("01935a7e-8d3c-7c1e-9a55-%012d", len(ids)+1)
 				comment["id"], comment["created"] = id, "2026-11-20T09:00:00Z"
@@ -58,8 +52,6 @@ func commentService(c *Contract) *service {
 				return created
 			},
 			"listComments": func(q call) *reply {
-				mu.Lock()
-				defer mu.Unlock()
 				items, limit := []any{}, 5
 				if text := q.URL.Query().Get("limit"); text != "" {
 					_, _ = fmt.Sscan(text, &limit)

@@ -166,7 +166,7 @@ paths:
 	s := &service{contract: c, failure: func(status int) *reply { return newReply(status, nil) }, respond: map[string]func(call) *reply{
 		"addNote": func(q call) *reply {
 			if q.body["place"] != nil {
-				return newReply(500, nil) // whoever knows where it is does not respond
+				return newReply(500, nil) // a service that cannot store a place
 			}
 			notes = append(notes, q.body)
 			return newReply(200, map[string]any{"id": len(notes)})

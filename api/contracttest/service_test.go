@@ -13,6 +13,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/run"
@@ -38,6 +39,9 @@ type service struct {
 	respond     map[string]func(call) *reply
 	failure     func(status int) *reply
 	failureOf   func(r *document.Operation, status int) *reply // nil: failure
+
+	// Requests come at the same time, and the functions change what they share.
+	mu sync.Mutex
 }
 
 // kinFormats are the formats of the engine, of which kin-openapi does not define all.
@@ -147,6 +151,8 @@ func (s *service) reply(r *http.Request) *reply {
 			}
 		}
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return s.respond[route.ID](c)
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 
 	sch "github.com/plantstore/plantstore/api/contracttest/internal/schema"
@@ -13,7 +12,6 @@ import (
 // parcelService is a service of testdata/shipping.yaml: composed schemas, API
 // keys, and identities that the client chooses.
 func parcelService(c *Contract) *service {
-	var mu sync.Mutex
 	version := 0
 	parcels := map[string]map[string]any{}
 	failure := func(status int) *reply { return newReply(status, map[string]any{"reason": http.StatusText(status)}) }
@@ -29,16 +27,13 @@ func parcelService(c *Contract) *service {
 		parcels[code] = parcel
 		return parcel
 	}
-	locked := func(then func(q call) *reply) func(call) *reply {
-		return func(q call) *reply { mu.Lock(); defer mu.Unlock(); return then(q) }
-	}
 	one := func(then func(q call, parcel map[string]any) *reply) func(call) *reply {
-		return locked(func(q call) *reply {
+		return func(q call) *reply {
 			if parcels[q.id] == nil {
 				return failure(404)
 			}
 			return then(q, parcels[q.id])
-		})
+		}
 	}
 	matches := func(header string, parcel map[string]any) bool {
 		return header == "*" || strings.Contains(header, tag(parcel))
@@ -58,13 +53,13 @@ func parcelService(c *Contract) *service {
 				price.header.Set("X-Cache", "miss, stale")
 				return price
 			},
-			"createParcel": locked(func(q call) *reply {
+			"createParcel": func(q call) *reply {
 				code := q.body["code"].(string)
 				if parcels[code] != nil {
 					return failure(409)
 				}
 				return newReply(201, store(code, q.body))
-			}),
+			},
 			"getParcel": one(func(q call, parcel map[string]any) *reply {
 				got := newReply(200, parcel)
 				if header := q.Header.Get("If-None-Match"); header != "" && matches(header, parcel) {

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 )
 
 // workshop is a service of testdata/workshop.yaml with one flaw, or none. Its habits are
@@ -17,7 +16,6 @@ type workshop struct {
 	flaw   string
 	habits []string
 
-	mu             sync.Mutex
 	last, version  int
 	tools, shelves *collection
 	notes          *collection
@@ -62,16 +60,12 @@ func newWorkshop(c *Contract, flaw string, habits ...string) *service {
 		flaw: flaw, habits: habits, tools: newCollection(), shelves: newCollection(), notes: newCollection(),
 		cached: map[string]object{}, deletedCodes: map[string]bool{},
 	}
-	s := &service{contract: c, credentials: Credentials{}, failure: workshopProblem, respond: map[string]func(call) *reply{
+	return &service{contract: c, credentials: Credentials{}, failure: workshopProblem, respond: map[string]func(call) *reply{
 		"createTool": w.createTool, "listTools": w.listTools, "getTool": w.tool(w.getTool), "replaceTool": w.tool(w.replaceTool),
 		"changeTool": w.tool(w.changeTool), "deleteTool": w.deleteTool,
 		"createShelf": w.createShelf, "listShelves": w.listShelves, "getShelf": w.getShelf, "replaceShelf": w.replaceShelf, "deleteShelf": w.deleteShelf,
 		"listNotes": w.listNotes, "getNote": w.getNote, "putNote": w.putNote, "deleteNote": w.deleteNote,
 	}}
-	for id, respond := range s.respond {
-		s.respond[id] = func(q call) *reply { w.mu.Lock(); defer w.mu.Unlock(); return respond(q) }
-	}
-	return s
 }
 
 func workshopProblem(status int) *reply {
