@@ -166,8 +166,10 @@ func (d *Draft) Remove(thing *scenario.Thing) (steps []scenario.Step) {
 	if operation == nil {
 		return nil
 	}
+	use := d.Resources.UseOf(operation)
 	for _, parameter := range operation.Parameters {
-		if _, ok := document.Written(parameter, thing.ID); ok && parameter.In == "path" {
+		isIdentity := parameter.In == "path" && use.IsNamed(parameter.Name)
+		if _, canBeWritten := document.Written(parameter, thing.ID); isIdentity && canBeWritten {
 			steps = append(steps, d.Call(http.MethodDelete, thing, nil, nil))
 		}
 	}

@@ -1,0 +1,262 @@
+package draft
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
+	"github.com/plantstore/plantstore/api/contracttest/internal/lessons"
+	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
+	"github.com/plantstore/plantstore/api/contracttest/internal/values"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+	"github.com/plantstore/plantstore/internal/testing/must"
+)
+
+// libraryDocument has shelves, whose code the client chooses; books on them, of which the service assigns the id; notes,
+// of which only Location has the id; labels, which PUT creates; and lists, whose body is no object.
+const libraryDocument = `
+openapi: 3.0.3
+info: {title: Library, version: "1"}
+paths:
+  /shelves:
+    post:
+      operationId: createShelf
+      requestBody: &shelfBody {content: {application/json: {schema: {$ref: '#/components/schemas/Shelf'}}}}
+      responses: {"201": {description: It is there.}}
+  /shelves/{code}:
+    parameters: [&code {name: code, in: path, required: true, schema: {type: string}}]
+    get:
+      operationId: getShelf
+      responses: {"200": &shelf {description: A shelf., content: {application/json: {schema: {$ref: '#/components/schemas/Shelf'}}}}}
+    put:
+      operationId: putShelf
+      parameters: [{name: If-Match, in: header, required: true, schema: {type: string}}]
+      requestBody: *shelfBody
+      responses: {"200": *shelf}
+    delete: {operationId: deleteShelf, responses: {"204": {description: It is gone.}}}
+  /shelves/{code}/books:
+    parameters: [*code]
+    post:
+      operationId: createBook
+      requestBody: &bookBody {content: {application/json: {schema: {$ref: '#/components/schemas/Book'}}}}
+      responses: {"201": &book {description: A book., content: {application/json: {schema: {$ref: '#/components/schemas/Book'}}}}}
+  /shelves/{code}/books/{id}:
+    parameters: [*code, {name: id, in: path, required: true, schema: {type: integer}}]
+    get: {operationId: getBook, responses: {"200": *book}}
+    patch: {operationId: changeBook, requestBody: *bookBody, responses: {"200": *book}}
+    delete: {operationId: deleteBook, responses: {"204": {description: It is gone.}}}
+  /papers:
+    post:
+      operationId: createPaper
+      requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Book'}}}}
+      responses: {"201": *book}
+  /papers/{id}:
+    parameters: [{name: id, in: path, required: true, schema: {type: integer}}]
+    get: {operationId: getPaper, responses: {"200": *book}}
+    delete: {operationId: deletePaper, responses: {"204": {description: It is gone.}}}
+  /notes:
+    post:
+      operationId: createNote
+      responses: {"201": {description: A note., headers: {Location: {schema: {type: string}}}}}
+  /notes/{id}:
+    parameters: [{name: id, in: path, required: true, schema: {type: string}}]
+    get: {operationId: getNote, responses: {"200": {description: A note.}}}
+    delete: {operationId: deleteNote, responses: {"204": {description: It is gone.}}}
+  /labels/{label}:
+    parameters: [{name: label, in: path, required: true, schema: {type: string}}]
+    get: {operationId: getLabel, responses: {"200": {description: A label.}}}
+    put:
+      operationId: putLabel
+      requestBody: {content: {application/json: {schema: {type: object, required: [name], properties: {name: {type: string}, size: {type: integer}}}}}}
+      responses: {"201": {description: A label.}}
+    delete: {operationId: deleteLabel, responses: {"204": {description: It is gone.}}}
+  /lists:
+    post:
+      operationId: createList
+      requestBody: {content: {application/json: {schema: {type: array, items: {type: string}}}}}
+      responses: {"201": {description: A list., headers: {Location: {schema: {type: string}}}}}
+  /lists/{id}:
+    parameters: [{name: id, in: path, required: true, schema: {type: string}}]
+    get: {operationId: getList, responses: {"200": {description: A list.}}}
+  /loans:
+    parameters:
+      - {name: from, in: query, required: true, schema: {type: integer}}
+      - {name: to, in: query, schema: {type: integer}}
+      - {name: X-Desk, in: header, required: true, schema: {type: string}}
+      - {name: X-Note, in: header, schema: {type: string}}
+      - {name: seat, in: cookie, required: true, schema: {type: string}}
+    get: {operationId: listLoans, responses: {"200": {description: Loans.}}}
+    post:
+      operationId: lend
+      requestBody: {content: {application/x-www-form-urlencoded: {schema: {type: object, properties: {book: {type: string}}}}}}
+      responses: {"200": {description: Lent.}}
+  /desks/{desk}/seats/{seat}:
+    parameters:
+      - {name: desk, in: path, required: true, schema: {type: string}}
+      - {name: seat, in: path, required: true, schema: {type: integer}}
+      - {name: seat, in: query, schema: {type: integer}}
+    get: {operationId: getSeat, responses: {"200": {description: A seat.}}}
+components:
+  schemas:
+    Shelf: {type: object, required: [room], properties: {code: {type: string}, room: {type: string}, width: {type: integer}}}
+    Book: {type: object, required: [title], properties: {id: {type: integer}, title: {type: string}}}
+`
+
+// libraryRead is the document, which is read once.
+var libraryRead = sync.OnceValues(func() (*document.Document, error) { return document.Parse([]byte(libraryDocument)) })
+
+// library is what is known of the service of libraryDocument. The options may declare resources.
+func library(t *testing.T, declared ...scenario.Resource) *Drafts {
+	t.Helper()
+	read, err := libraryRead()
+	must.NoError(t, err)
+	generator := values.New(values.Settings{Values: map[string]string{"X-Note": "given"}})
+	return &Drafts{
+		Document:  read,
+		Judge:     judge.New(read, nil, judge.Settings{}),
+		Resources: resources.Find(read, generator, resources.Declarations{Resources: declared}),
+		Lessons:   lessons.New(read, generator),
+		Values:    generator,
+	}
+}
+
+// response is what a service responds with.
+type response struct {
+	status   int
+	body     string
+	etag     string
+	location string
+	link     string
+}
+
+// player executes the steps of a test, as package run does, on a service that responds as told. The last response is
+// repeated.
+type player struct {
+	draft     *Draft
+	responses []response
+	sent      []string // requests in one line
+	requests  []scenario.Request
+	last      scenario.Interaction
+	doubt     func() []scenario.Step
+}
+
+// play executes steps, and returns what ends them.
+func (p *player) play(steps []scenario.Step) error {
+	for _, step := range steps {
+		if err := p.step(step); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// step executes one step, and those that follow from it.
+func (p *player) step(step scenario.Step) error {
+	if step.IsExpanded() {
+		return p.play(p.draft.Expand(step))
+	}
+	if step.Send != nil {
+		request, err := step.Send()
+		if err != nil {
+			return err
+		}
+		p.send(request)
+	}
+	if step.Doubt != nil {
+		p.doubt = step.Doubt
+	}
+	isRefused := step.Expect.Success && p.last.Status >= http.StatusBadRequest
+	if isRefused && step.Instead != nil {
+		return p.play(step.Instead())
+	}
+	if isRefused {
+		return errors.New("refused")
+	}
+	if step.Check != nil {
+		if err := step.Check(p.last); err != nil {
+			return err
+		}
+	}
+	if step.Then != nil {
+		return p.play(step.Then(p.last))
+	}
+	return nil
+}
+
+// send sends a request, and takes the next response.
+func (p *player) send(request scenario.Request) {
+	target := request.Path
+	if len(request.Query) > 0 {
+		target += "?" + strings.Join(request.Query, "&")
+	}
+	p.sent = append(p.sent, strings.TrimSpace(request.Method+" "+target+" "+string(request.Body)))
+	p.requests = append(p.requests, request)
+	next := response{status: http.StatusOK}
+	if len(p.responses) > 0 {
+		next = p.responses[min(len(p.sent), len(p.responses))-1]
+	}
+	header := http.Header{}
+	for name, value := range map[string]string{"ETag": next.etag, "Location": next.location, "Link": next.link} {
+		if value != "" {
+			header.Set(name, value)
+		}
+	}
+	p.last = scenario.Interaction{
+		Method: request.Method, URL: "http://library.example/api" + target, Path: request.Path,
+		RequestHeader: request.Header, RequestBody: request.Body,
+		Status: next.status, Header: header, Body: []byte(next.body),
+	}
+}
+
+// identity finds a number of the generator, which begins at 1,000,001.
+var identity = regexp.MustCompile(`1\d{6}`)
+
+// numbered writes #1, #2 and so on in place of the numbers of the generator, in the order in which they come.
+func numbered(texts []string) []string {
+	var seen []string
+	replaced := identity.ReplaceAllStringFunc(strings.Join(texts, "\n"), func(number string) string {
+		if !slices.Contains(seen, number) {
+			seen = append(seen, number)
+		}
+		return "#" + strconv.Itoa(slices.Index(seen, number)+1)
+	})
+	return strings.Split(replaced, "\n")
+}
+
+// width finds a number that a test does not look at.
+var width = regexp.MustCompile(`"(width|size)":\d+`)
+
+// withoutSizes writes % in place of numbers that differ from each other only by chance.
+func withoutSizes(sent []string) (all []string) {
+	for _, line := range sent {
+		all = append(all, width.ReplaceAllString(line, `"$1":%`))
+	}
+	return all
+}
+
+// text is a value as a message shows it.
+func text(value any) string { return fmt.Sprint(value) }
+
+// checkSent reports an error unless these requests were sent.
+func checkSent(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if got = numbered(got); !slices.Equal(got, append([]string{}, want...)) && strings.Join(got, "") != strings.Join(want, "") {
+		t.Errorf("sent\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+	}
+}
+
+// message is what an error says, or nothing.
+func message(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
