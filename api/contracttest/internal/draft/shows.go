@@ -28,8 +28,8 @@ import (
 // a loss of data.
 
 // managed are members that a service may set itself, where the schema of what it takes is that
-// of what it returns.
-var managed = regexp.MustCompile(`(?i)^(_?id|uuid|e?tag|version|revision|href|url|self|_?links|stat(e|us)|(created|updated|modified|deleted).*|.*_(at|on|by))$|[a-z](At|On|By)$`)
+// of what it returns. Of names that end with at, on or by the case counts: createdOn is one, description is none.
+var managed = regexp.MustCompile(`^(?i:_?id|uuid|e?tag|version|revision|href|url|self|_?links|stat(e|us)|(created|updated|modified|deleted).*|.*_(at|on|by))$|[a-z](At|On|By)$`)
 
 // Shows returns an error unless a response has the members that a request had, as far as
 // the document gives both the same name. A response that is no object is not the resource.
