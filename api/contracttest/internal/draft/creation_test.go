@@ -1,0 +1,308 @@
+package draft
+
+import (
+	"errors"
+	"maps"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/lessons"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+	"github.com/plantstore/plantstore/internal/testing/must"
+)
+
+// What is sent to create a thing, what is remembered of it, and how the creation ends.
+func TestCreate(t *testing.T) {
+	t.Parallel()
+	const shelf = `POST /shelves {"code":"id#1","room":"Ficus #2","width":%}`
+	below := &scenario.Thing{Creator: "createShelf", ID: "a"}
+	for name, c := range map[string]struct {
+		declared  []scenario.Resource
+		thing     scenario.Thing
+		responses []response
+		sent      []string
+		id        string // of the thing, after it
+		known     string // what was sent, as the thing has it; empty: not looked at
+		ends      string
+	}{
+		"the client chooses the identity": {
+			thing: scenario.Thing{Creator: "createShelf"},
+			sent:  []string{shelf},
+			id:    "id#1",
+		},
+		"a given identity stays": {
+			thing: scenario.Thing{Creator: "createShelf", ID: "own", Sent: map[string]any{"room": "a"}},
+			sent:  []string{`POST /shelves {"code":"own","room":"a"}`},
+			id:    "own",
+			known: `{"code":"own","room":"a"}`,
+		},
+		"without what is optional, if that is refused": {
+			thing:     scenario.Thing{Creator: "createShelf"},
+			responses: []response{{status: 400}, {status: 201}},
+			sent:      []string{shelf, `POST /shelves {"code":"id#1","room":"Ficus #2"}`},
+			id:        "id#1",
+			known:     `{"code":"id#1","room":"Ficus #2"}`,
+		},
+		"a given body is not tried without what is optional": {
+			thing:     scenario.Thing{Creator: "createShelf", ID: "own", Sent: map[string]any{"room": "a", "width": 1}},
+			responses: []response{{status: 400}, {status: 201}},
+			sent:      []string{`POST /shelves {"code":"own","room":"a","width":%}`},
+			id:        "own",
+			ends:      "refused",
+		},
+		"nothing is optional": {
+			thing:     scenario.Thing{Creator: "createNote"},
+			responses: []response{{status: 400}, {status: 201}},
+			sent:      []string{"POST /notes"},
+			ends:      "refused",
+		},
+		"a PUT is not tried again": {
+			thing:     scenario.Thing{Creator: "putLabel", ID: "red"},
+			responses: []response{{status: 400}, {status: 201}},
+			sent:      []string{`PUT /labels/red {"name":"Ficus #1","size":%}`},
+			id:        "red",
+			ends:      "refused",
+		},
+		"the service assigns the identity": {
+			thing:     scenario.Thing{Creator: "createBook", Parent: below, Sent: map[string]any{"id": 3, "title": "b"}},
+			responses: []response{{status: 201, body: `{"id":7,"title":"b"}`}},
+			sent:      []string{`POST /shelves/a/books {"id":3,"title":"b"}`},
+			id:        "7",
+			known:     `{"title":"b"}`,
+		},
+		"what a thing is below is created before": {
+			thing:     scenario.Thing{Creator: "createBook", Sent: map[string]any{"title": "b"}},
+			responses: []response{{status: 201}, {status: 201, body: `{"id":7,"title":"b"}`}},
+			sent:      []string{shelf, `POST /shelves/id#1/books {"title":"b"}`},
+			id:        "7",
+		},
+		"the response shows something else": {
+			thing:     scenario.Thing{Creator: "createBook", Parent: below, Sent: map[string]any{"title": "b"}},
+			responses: []response{{status: 201, body: `{"id":7,"title":"c"}`}},
+			sent:      []string{`POST /shelves/a/books {"title":"b"}`},
+			ends:      `was sent title = "b", but has "c"`,
+		},
+		"Location has the identity": {
+			thing:     scenario.Thing{Creator: "createNote"},
+			responses: []response{{status: 201, location: "/api/notes/n%201"}},
+			sent:      []string{"POST /notes"},
+			id:        "n 1",
+			known:     "{}",
+		},
+		"Location leads to another service": {
+			thing:     scenario.Thing{Creator: "createNote"},
+			responses: []response{{status: 201, location: "http://other.example/notes/n1"}},
+			sent:      []string{"POST /notes"},
+			ends:      "leads to http://other.example/notes/n1, which is not below http://library.example/api",
+		},
+		"Location leads to something else": {
+			thing:     scenario.Thing{Creator: "createNote"},
+			responses: []response{{status: 201, location: "/api/loans"}},
+			sent:      []string{"POST /notes"},
+			ends:      "the response to a create does not say what it has created",
+		},
+		"nothing has the identity": {
+			thing: scenario.Thing{Creator: "createNote"},
+			sent:  []string{"POST /notes"},
+			ends:  "the response to a create does not say what it has created",
+		},
+		"a declared identity is not there": {
+			declared:  []scenario.Resource{{Create: "createNote", ID: "id", Assigned: true, Read: "getNote"}},
+			thing:     scenario.Thing{Creator: "createNote"},
+			responses: []response{{status: 201, body: `{}`, location: "/api/notes/n1"}},
+			sent:      []string{"POST /notes"},
+			ends:      "the response to a create has no id: {}",
+		},
+		"an inferred body is no object": {
+			thing: scenario.Thing{Creator: "createList"},
+			ends:  "the body of createList is not an object",
+		},
+		"a declared body is no object": {
+			declared: []scenario.Resource{{Create: "createList", ID: "id", Assigned: true, Read: "getList"}},
+			thing:    scenario.Thing{Creator: "createList"},
+			ends:     "the body of createList is not an object",
+		},
+		"no resource": {
+			thing: scenario.Thing{Creator: "listLoans"},
+			ends:  "listLoans creates no resource that a test can use",
+		},
+	} {
+		thing := c.thing
+		p := &player{draft: library(t, c.declared...).Draft("a test"), responses: c.responses}
+		err := p.play([]scenario.Step{{Create: &thing}})
+		t.Run(name, func(t *testing.T) {
+			checkSent(t, withoutSizes(p.sent), c.sent...)
+			// In the order of the requests, which have the same numbers.
+			after := numbered(append(p.sent, text(thing.ID), string(jsonvalue.Encode(thing.Sent))))[len(p.sent):]
+			if c.ends != message(err) {
+				t.Errorf("it ends with %q, want %q", message(err), c.ends)
+			}
+			if c.id != "" && after[0] != c.id {
+				t.Errorf("the identity is %s, want %s", after[0], c.id)
+			}
+			if c.known != "" && after[1] != c.known {
+				t.Errorf("the thing has %s, want %s", after[1], c.known)
+			}
+		})
+	}
+}
+
+// A resource that the options declare wrongly is a failure. One that was inferred wrongly is none.
+func TestNoObject(t *testing.T) {
+	t.Parallel()
+	declared := scenario.Resource{Create: "createList", ID: "id", Assigned: true, Read: "getList"}
+	for _, c := range []struct {
+		declared  []scenario.Resource
+		isFailure bool
+	}{{nil, false}, {[]scenario.Resource{declared}, true}} {
+		p := &player{draft: library(t, c.declared...).Draft("a test")}
+		err := p.play([]scenario.Step{{Create: &scenario.Thing{Creator: "createList"}}})
+		if _, isFailure := errors.AsType[scenario.Broken](err); isFailure != c.isFailure {
+			t.Errorf("with %v it ends with %#v", c.declared, err)
+		}
+	}
+}
+
+// All things of a test are below the same one, and steps that follow a create follow it also then.
+func TestParents(t *testing.T) {
+	t.Parallel()
+	d := library(t).Draft("a test")
+	p := &player{draft: d, responses: []response{{status: 201}, {status: 201, body: `{"id":7,"title":"b"}`}}}
+	sent := map[string]any{"title": "b"}
+	var followed []int
+	follows := func(scenario.Interaction) []scenario.Step {
+		followed = append(followed, len(p.sent))
+		return nil
+	}
+	one := &scenario.Thing{Creator: "createBook", Sent: maps.Clone(sent)}
+	other := &scenario.Thing{Creator: "createBook", Sent: maps.Clone(sent)}
+	must.NoError(t, p.play([]scenario.Step{{Create: one, Then: follows}, {Create: other, Then: follows}}))
+	checkSent(t, p.sent[1:], `POST /shelves/id#1/books {"title":"b"}`, `POST /shelves/id#1/books {"title":"b"}`)
+	if one.Parent != other.Parent || len(followed) != 2 || followed[0] != 2 || followed[1] != 3 {
+		t.Errorf("the parents are %v and %v, and steps follow after %v requests", one.Parent, other.Parent, followed)
+	}
+	x := d.Resources.CreatedBy("createBook")
+	third := x.Thing(nil)
+	if steps := d.Parents(x, third); steps != nil || third.Parent != one.Parent {
+		t.Errorf("%v creates the parent %v", steps, third.Parent)
+	}
+	if steps := d.Parents(x.Parent, x.Parent.Thing(nil)); steps != nil {
+		t.Errorf("%v creates what a shelf is below", steps)
+	}
+	another := library(t).Draft("a test")
+	fourth := x.Thing(nil)
+	if steps := another.Parents(another.Resources.CreatedBy("createBook"), fourth); len(steps) != 1 || steps[0].Create != fourth.Parent {
+		t.Errorf("%v creates the parent %v", steps, fourth.Parent)
+	}
+}
+
+// A failure that depends on an inferred create counts only if the service responds in different ways to creates of
+// different things.
+func TestConfirm(t *testing.T) {
+	t.Parallel()
+	const alike = "it was inferred, and the service responds to each create alike"
+	for name, c := range map[string]struct {
+		responses []response
+		ends      string
+	}{
+		"a mock":        {[]response{{status: 201, body: `{"code":"a"}`}, {status: 201, body: `{"code":"a"}`}}, alike},
+		"a service":     {[]response{{status: 201, body: `{"code":"a"}`}, {status: 201, body: `{"code":"b"}`}}, ""},
+		"empty bodies":  {[]response{{status: 201}, {status: 201}}, ""},
+		"one empty one": {[]response{{status: 201}, {status: 201, body: `{}`}}, ""},
+	} {
+		p := &player{draft: library(t).Draft("a test")}
+		must.NoError(t, p.play([]scenario.Step{{Create: &scenario.Thing{Creator: "createShelf"}}}))
+		p.sent = nil
+		p.responses = c.responses
+		if got := message(p.play(p.doubt())); got != c.ends {
+			t.Errorf("%s: it ends with %q, want %q", name, got, c.ends)
+		}
+		checkSent(t, withoutSizes(p.sent), `POST /shelves {"code":"id#1","room":"Ficus #2","width":%}`, `POST /shelves {"code":"id#3","room":"Ficus #4","width":%}`)
+	}
+}
+
+// The creates that confirm are below what the test has created, and a declared create needs none.
+func TestConfirmBelow(t *testing.T) {
+	t.Parallel()
+	p := &player{draft: library(t).Draft("a test"), responses: []response{{status: 201}, {status: 201, body: `{"id":7,"title":"b"}`}}}
+	must.NoError(t, p.play([]scenario.Step{{Create: &scenario.Thing{Creator: "createBook", Sent: map[string]any{"title": "b"}}}}))
+	_ = p.play(p.doubt())
+	if below, _, _ := strings.Cut(p.sent[1], " {"); len(p.sent) != 4 || !strings.HasPrefix(p.sent[3], below+" {") {
+		t.Errorf("sent %q", p.sent)
+	}
+	declared := library(t, scenario.Resource{Create: "createShelf", ID: "code", Read: "getShelf"})
+	p = &player{draft: declared.Draft("a test")}
+	must.NoError(t, p.play([]scenario.Step{{Create: &scenario.Thing{Creator: "createShelf"}}}))
+	if p.doubt != nil {
+		t.Error("what the options declare is confirmed")
+	}
+}
+
+// The body of a create leaves out what the service refuses, and is none where the document has none.
+func TestVaried(t *testing.T) {
+	t.Parallel()
+	drafts := library(t)
+	drafts.Lessons.Teach(drafts.Document.Operation("createShelf"), func(l *lessons.Lesson) { l.LeftOut = map[string]bool{"/width": true} })
+	d := drafts.Draft("a test")
+	for creator, want := range map[string]string{
+		"createShelf": `{"code":"own","room":"Ficus #1"}`,
+		"createNote":  "null",
+		"createList":  "null",
+	} {
+		x := d.Resources.CreatedBy(creator)
+		call := d.CreationOf(x, x.Thing("own"))
+		if got := numbered([]string{string(jsonvalue.Encode(call.Body))})[0]; got != want || call.Operation != creator {
+			t.Errorf("%s is created by %s of %s, want %s", creator, call.Operation, got, want)
+		}
+	}
+}
+
+// What a response says was created is removed where it was created.
+func TestCreated(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		method, path string
+		sent         string
+		status       int
+		body         string
+		location     string
+		id           any
+		want         string // path
+	}{
+		"by its body":            {method: "POST", path: "/shelves", sent: `{"code":"a"}`, status: 201, id: "a", want: "/shelves/a"},
+		"of a body that goes on": {method: "POST", path: "/shelves", sent: `{"code":"a"} and more`, status: 201, id: "a", want: "/shelves/a"},
+		"by Location":            {method: "POST", path: "/notes", status: 201, location: "/api/notes/n%201", id: "n 1", want: "/notes/n%201"},
+		"elsewhere":              {method: "POST", path: "/notes", status: 201, location: "http://other.example/notes/n"},
+		"by its response":        {method: "POST", path: "/papers", sent: `{"id":3}`, status: 201, body: `{"id":7}`, location: "/api/papers/8", id: "7", want: "/papers/7"},
+		"by the last status":     {method: "POST", path: "/shelves", sent: `{"code":"a"}`, status: 299, id: "a", want: "/shelves/a"},
+		"without an identity":    {method: "POST", path: "/shelves", sent: `{}`, status: 201},
+		"not at all":             {method: "POST", path: "/shelves", sent: `{"code":"a"}`, status: 300},
+		"by PUT":                 {method: "PUT", path: "/labels/red", sent: `{"name":"a"}`, status: 201, id: "red", want: "/labels/red"},
+		"by PUT of a resource":   {method: "PUT", path: "/shelves/a", sent: `{"code":"b"}`, status: 201, id: "a", want: "/shelves/a"},
+		"replaced":               {method: "PUT", path: "/labels/red", sent: `{"name":"a"}`, status: 200},
+		"changed":                {method: "PATCH", path: "/shelves/a/books/7", status: 201},
+		"of no resource":         {method: "POST", path: "/loans", status: 201},
+		"outside the document":   {method: "POST", path: "/nothing", status: 201},
+		"without DELETE":         {method: "POST", path: "/lists", status: 201, location: "/api/lists/l"},
+		// It is not known on which shelf.
+		"below another one": {method: "POST", path: "/shelves/a/books", status: 201, body: `{"id":7}`},
+	} {
+		header := http.Header{}
+		if c.location != "" {
+			header.Set("Location", c.location)
+		}
+		thing, path := library(t).Created(scenario.Interaction{
+			Method: c.method, URL: "http://library.example/api" + c.path, Path: c.path, RequestBody: []byte(c.sent),
+			Status: c.status, Header: header, Body: []byte(c.body),
+		})
+		var id any
+		if thing != nil {
+			id = thing.ID
+		}
+		if text(id) != text(c.id) || path != c.want {
+			t.Errorf("%s: it has created %v at %q, want %v at %q", name, id, path, c.id, c.want)
+		}
+	}
+}

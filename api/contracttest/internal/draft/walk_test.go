@@ -1,0 +1,121 @@
+package draft
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// A reference in a response is resolved as RFC 3986 says, and leads to a path of the service, or nowhere.
+func TestLeadsTo(t *testing.T) {
+	t.Parallel()
+	const below = "which is not below http://library.example/api"
+	for _, c := range []struct{ reference, path, query, ends string }{
+		{reference: "/api/notes/7", path: "/notes/7"},
+		{reference: "notes/7", path: "/notes/7"},
+		{reference: "?page=2&limit=1", path: "/notes", query: "page=2 limit=1"},
+		{reference: "http://library.example/api/notes?page=%202", path: "/notes", query: "page=%202"},
+		{reference: "http://other.example/api/notes?page=2", ends: "leads to http://other.example/api/notes, " + below},
+		{reference: "/notes/7", ends: "leads to http://library.example/notes/7, " + below},
+		{reference: "/apis/7", ends: "leads to http://library.example/apis/7, " + below},
+		{reference: "http://\x00", ends: `leads to "http://\x00": parse "http://\x00": net/url: invalid control character in URL`},
+	} {
+		from := scenario.Interaction{URL: "http://library.example/api/notes?page=1", Path: "/notes"}
+		path, query, err := LeadsTo(from, c.reference)
+		if path != c.path || strings.Join(query, " ") != c.query || message(err) != c.ends {
+			t.Errorf("%q leads to %q with %q, %v", c.reference, path, query, err)
+		}
+		if c.query == "" && query != nil {
+			t.Errorf("%q has the query %q", c.reference, query)
+		}
+	}
+	if _, _, err := LeadsTo(scenario.Interaction{URL: "http://\x00"}, "/notes"); err == nil {
+		t.Error("what comes from nowhere leads somewhere")
+	}
+}
+
+// The next page is the one that Link names so.
+func TestNextLink(t *testing.T) {
+	t.Parallel()
+	for header, want := range map[string]string{
+		"":                              "",
+		`</a>; rel="next"`:              "/a",
+		`</a>; rel=next`:                "/a",
+		`</a>;rel="next"`:               "/a",
+		`</a>; rel="prev"`:              "",
+		`</a>; rel="x", </b>; rel=next`: "/b",
+	} {
+		if got := NextLink(scenario.Interaction{Header: http.Header{"Link": {header}}}); got != want {
+			t.Errorf("of %s the next page is %q, want %q", header, got, want)
+		}
+	}
+}
+
+// A walk reads the pages to which Link leads, until there is none, or enough is seen.
+func TestWalk(t *testing.T) {
+	t.Parallel()
+	isWrong := errors.New("wrong")
+	pages := []response{
+		{status: 200, link: `</api/loans?page=2&from=1>; rel="next"`},
+		{status: 200, link: `</api/loans/more>; rel="next"`},
+		{status: 200},
+	}
+	for name, c := range map[string]struct {
+		visit func(pages int) (enough bool, err error)
+		pages []response
+		sent  []string
+		ends  string
+	}{
+		"all pages": {
+			func(int) (bool, error) { return false, nil }, pages,
+			[]string{"GET /loans?limit=1", "GET /loans?page=2&from=1", "GET /loans/more"},
+			"",
+		},
+		"enough": {
+			func(pages int) (bool, error) { return pages == 2, nil }, pages,
+			[]string{"GET /loans?limit=1", "GET /loans?page=2&from=1"},
+			"",
+		},
+		"a wrong page": {
+			func(pages int) (bool, error) { return false, isWrong }, pages,
+			[]string{"GET /loans?limit=1"},
+			"wrong",
+		},
+		"a page that is refused": {
+			func(int) (bool, error) { return false, nil },
+			[]response{pages[0], {status: 404}},
+			[]string{"GET /loans?limit=1", "GET /loans?page=2&from=1"},
+			"refused",
+		},
+		"another service": {
+			func(int) (bool, error) { return false, nil },
+			[]response{{status: 200, link: `<http://other.example/>; rel="next"`}},
+			[]string{"GET /loans?limit=1"},
+			"leads to http://other.example/, which is not below http://library.example/api",
+		},
+	} {
+		p := &player{draft: library(t).Draft("a test"), responses: c.pages}
+		var seen []scenario.Interaction
+		err := p.play([]scenario.Step{{Walk: &scenario.Walk{
+			Operation: "listLoans", Query: url.Values{"limit": {"1"}},
+			Visit: func(page scenario.Interaction) (bool, error) {
+				seen = append(seen, page)
+				return c.visit(len(seen))
+			},
+		}}})
+		t.Run(name, func(t *testing.T) {
+			checkSent(t, p.sent, c.sent...)
+			if message(err) != c.ends {
+				t.Errorf("it ends with %q, want %q", message(err), c.ends)
+			}
+			isAnswer := len(seen) > 0 && seen[0].Status == http.StatusOK
+			if !isAnswer {
+				t.Errorf("seen is %v", seen)
+			}
+		})
+	}
+}
