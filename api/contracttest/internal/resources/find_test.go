@@ -1,0 +1,296 @@
+package resources
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/values"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+	"github.com/plantstore/plantstore/internal/testing/must"
+)
+
+// found is what is found in a document with some paths. Values are given by the options, by name.
+func found(t *testing.T, paths string, declared Declarations, given ...string) *Set {
+	t.Helper()
+	read, err := document.Parse([]byte("openapi: 3.0.3\ninfo: {title: Tools, version: '1'}\npaths:\n" + paths))
+	must.NoError(t, err)
+	settings := values.Settings{Values: map[string]string{}}
+	for _, name := range given {
+		settings.Values[name] = "given"
+	}
+	return Find(read, values.New(settings), declared)
+}
+
+// told is what was found: a line for each resource, and for each operation whose path names one.
+func told(s *Set) (lines []string) {
+	for _, x := range s.All {
+		kind := "chosen"
+		if x.IsAssigned {
+			kind = "assigned"
+		}
+		line := fmt.Sprintf("%s: %s %q of %s", x.Create.ID, kind, x.Member, strings.Join(x.Identity.Type.Slice(), " or "))
+		if x.IsInferred {
+			line += ", inferred"
+		}
+		if x.Parent != nil {
+			line += ", below " + x.Parent.Create.ID
+		}
+		lines = append(lines, line)
+		for _, method := range x.Methods() {
+			lines = append(lines, "  "+method+" "+x.Operations[method].ID)
+		}
+	}
+	for _, operation := range s.document.Operations {
+		if use := s.UseOf(operation); use != nil {
+			lines = append(lines, fmt.Sprintf("%s: {%s} is of %s", operation.ID, use.Parameter, use.Create.ID))
+		}
+	}
+	return lines
+}
+
+// checkLines reports an error unless lines are as wanted, of which each is in a line of a text.
+func checkLines(t *testing.T, got []string, want string) {
+	t.Helper()
+	var lines []string
+	for line := range strings.Lines(want) {
+		if line = strings.TrimRight(line, "\n"); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	if !slices.Equal(got, lines) {
+		t.Errorf("found\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(lines, "\n"))
+	}
+}
+
+// Parts of documents. A tool is created by POST, and read.
+const (
+	createTool = `
+  /tools:
+    post:
+      operationId: createTool
+      requestBody: {content: {application/json: {schema: {type: object, required: [REQUIRED], properties: {id: {type: SENT}, name: {type: string}}}}}}
+      responses: {"201": {description: A tool., content: {application/json: {schema: {type: object, properties: {id: {type: RECEIVED}, name: {type: string}}}}}}}
+`
+	getTool = `
+  /tools/{id}:
+    parameters: [{name: id, in: path, required: true, schema: {type: IDENTITY}}]
+    get: {operationId: getTool, responses: {"200": {description: A tool.}}}
+    put: {operationId: putTool, responses: {"200": {description: A tool.}}}
+    patch: {operationId: changeTool, responses: {"200": {description: A tool.}}}
+    delete: {operationId: deleteTool, responses: {"204": {description: It is gone.}}}
+`
+	onTool = `
+  DELETE deleteTool
+  GET getTool
+  PATCH changeTool
+  PUT putTool
+deleteTool: {id} is of createTool
+getTool: {id} is of createTool
+changeTool: {id} is of createTool
+putTool: {id} is of createTool`
+)
+
+// Where the identity of a resource is follows from what a create takes and returns.
+func TestIdentity(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		required, sent, received, identity string
+		want                               string
+	}{
+		"sent, required":                    {"id", "string", "string", "string", `createTool: chosen "id" of string, inferred` + onTool},
+		"sent, optional, and received":      {"name", "string", "string", "string", `createTool: assigned "id" of string, inferred` + onTool},
+		"sent, optional, and not received":  {"name", "string", "boolean", "string", `createTool: chosen "id" of string, inferred` + onTool},
+		"a number in a path of texts":       {"name", "boolean", "integer", "string", `createTool: assigned "id" of string, inferred` + onTool},
+		"a number in a path of numbers":     {"name", "boolean", "integer", "integer", `createTool: assigned "id" of integer, inferred` + onTool},
+		"a text in a path of numbers":       {"name", "string", "string", "integer", ""},
+		"neither a text nor a number":       {"id", "boolean", "boolean", "string", ""},
+		"what only the service sends":       {"id", "string, readOnly: true", "string", "string", `createTool: assigned "id" of string, inferred` + onTool},
+		"one of two values cannot be drawn": {"id", "string, enum: [a, b]", "string", "string", ""},
+	} {
+		paths := strings.NewReplacer("REQUIRED", c.required, "SENT", c.sent, "RECEIVED", c.received, "IDENTITY", c.identity).Replace(createTool + getTool)
+		t.Run(name, func(t *testing.T) { checkLines(t, told(found(t, paths, Declarations{})), c.want) })
+	}
+}
+
+// plainTool has an assigned identity.
+var plainTool = strings.NewReplacer("REQUIRED", "name", "SENT", "string", "RECEIVED", "string", "IDENTITY", "string").Replace(createTool + getTool)
+
+// What the options say is true, and nothing is inferred against it.
+func TestDeclared(t *testing.T) {
+	t.Parallel()
+	without := func(ids ...string) func(scenario.Operation) bool {
+		return func(operation scenario.Operation) bool { return !slices.Contains(ids, operation.ID) }
+	}
+	leaveOut := func(id string) Declarations { return Declarations{LeaveOut: map[string]string{id: "a reason"}} }
+	declare := func(x scenario.Resource) Declarations { return Declarations{Resources: []scenario.Resource{x}} }
+	const others = `
+  GET getTool
+deleteTool: {id} is of createTool
+getTool: {id} is of createTool
+changeTool: {id} is of createTool
+putTool: {id} is of createTool`
+	for name, c := range map[string]struct {
+		declared Declarations
+		want     string
+	}{
+		"nothing":                   {Declarations{}, `createTool: assigned "id" of string, inferred` + onTool},
+		"no create is inferred":     {Declarations{Infer: without("createTool")}, ""},
+		"no read is inferred":       {Declarations{Infer: without("getTool")}, ""},
+		"the create is left out":    {leaveOut("createTool"), ""},
+		"a declared resource":       {declare(scenario.Resource{Create: "createTool", ID: "name", Read: "getTool"}), `createTool: chosen "name" of string` + others},
+		"one whose id is nowhere":   {declare(scenario.Resource{Create: "createTool", ID: "key", Read: "getTool"}), `createTool: chosen "key" of string` + others},
+		"one without a create":      {declare(scenario.Resource{Create: "noOperation", ID: "name", Read: "getTool"}), `createTool: assigned "id" of string, inferred` + onTool},
+		"one with a path of others": {declare(scenario.Resource{Create: "createTool", ID: "name", Read: "createTool"}), ""},
+		"some are not inferred": {
+			Declarations{Infer: without("putTool", "deleteTool")},
+			"createTool: assigned \"id\" of string, inferred\n  GET getTool\n  PATCH changeTool\n" +
+				"getTool: {id} is of createTool\nchangeTool: {id} is of createTool",
+		},
+		"the deletion is left out": {
+			leaveOut("deleteTool"),
+			"createTool: assigned \"id\" of string, inferred\n  GET getTool\n  PATCH changeTool\n  PUT putTool\n" +
+				"getTool: {id} is of createTool\nchangeTool: {id} is of createTool\nputTool: {id} is of createTool",
+		},
+	} {
+		t.Run(name, func(t *testing.T) { checkLines(t, told(found(t, plainTool, c.declared)), c.want) })
+	}
+}
+
+// The shape of paths says what belongs together.
+func TestShapes(t *testing.T) {
+	t.Parallel()
+	const one = `createNote: assigned "" of string, inferred
+  GET getNote
+getNote: {id} is of createNote`
+	const post = `post: {operationId: createNote, responses: {"201": {description: A note., headers: {location: {schema: {type: string}}}}}}`
+	const id = `parameters: [{name: id, in: path, required: true, schema: {type: string}}]`
+	const get = `get: {operationId: getNote, responses: {"200": {description: A note.}}}`
+	for name, c := range map[string]struct{ paths, want string }{
+		"Location has the identity": {`
+  /notes: {` + post + `}
+  /notes/{id}: {` + id + `, ` + get + `}
+`, one},
+		"with slashes at the end": {`
+  /notes/: {` + post + `}
+  /notes/{id}/: {` + id + `, ` + get + `}
+`, one},
+		"nothing has it": {`
+  /notes: {post: {operationId: createNote, responses: {"201": {description: A note.}}}}
+  /notes/{id}: {` + id + `, ` + get + `}
+`, ""},
+		"another path": {`
+  /notes: {` + post + `}
+  /papers/{id}: {` + id + `, ` + get + `}
+`, ""},
+		"below the path": {`
+  /notes: {` + post + `}
+  /notes/{id}/text: {` + id + `, ` + get + `}
+`, ""},
+		"a patch of paths that exist": {`
+  /notes: {` + post + `}
+  /notes/{id}:
+    ` + id + `
+    ` + get + `
+    patch: {operationId: changeNote, requestBody: {content: {application/json-patch+json: {schema: {type: array, items: {}}}}}, responses: {"200": {description: A note.}}}
+`, one + "\nchangeNote: {id} is of createNote"},
+		"a path of other things, too": {`
+  /notes: {` + post + `}
+  /notes/{id}: {` + id + `, ` + get + `}
+  /{kind}/{id}:
+    parameters: [{name: kind, in: path, required: true, schema: {type: string}}, {name: id, in: path, required: true, schema: {type: string}}]
+    delete: {operationId: deleteAny, responses: {"204": {description: It is gone.}}}
+`, one},
+		"PUT creates": {`
+  /notes/{id}:
+    ` + id + `
+    ` + get + `
+    put: {operationId: putNote, responses: {"201": {description: A note.}}}
+`, `putNote: chosen "" of string, inferred
+  GET getNote
+  PUT putNote
+getNote: {id} is of putNote
+putNote: {id} is of putNote`},
+	} {
+		t.Run(name, func(t *testing.T) { checkLines(t, told(found(t, c.paths, Declarations{})), c.want) })
+	}
+}
+
+// belowTools are what is below a tool: parts, and an action.
+const belowTools = `
+  /tools/{tool}/parts:
+    parameters: [&tool {name: tool, in: path, required: true, schema: {type: string}}]
+    post: {operationId: createPart, responses: {"201": &part {description: A part., content: {application/json: {schema: {type: object, properties: {partId: {type: integer}, id: {type: integer}}}}}}}}
+  /tools/{tool}/parts/{partId}:
+    parameters: [*tool, &id {name: partId, in: path, required: true, schema: {type: integer}}]
+    get: {operationId: getPart, responses: {"200": *part}}
+  /tools/{tool}/parts/{partId}/turn:
+    parameters: [*tool, *id]
+    post: {operationId: turnPart, responses: {"200": *part}}
+  /tools/{tool}/shop/{shop}:
+    parameters: [*tool, {name: shop, in: path, required: true, schema: {type: string}}]
+    post: {operationId: sell, responses: {"200": *part}}
+  /shops/{shop}:
+    parameters: [{name: shop, in: path, required: true, schema: {type: string}}]
+    get: {operationId: getShop, responses: {"200": *part}}
+`
+
+// What is below a resource is known with it, and not without.
+func TestBelow(t *testing.T) {
+	t.Parallel()
+	const part = `
+createPart: assigned "partId" of integer, inferredBELOW
+  GET getPart`
+	const onPart = `
+createPart: {tool} is of createTool
+getPart: {partId} is of createPart
+sell: {tool} is of createTool
+turnPart: {partId} is of createPart`
+	tool, toolUses, _ := strings.Cut(onTool, "\ndeleteTool:")
+	toolUses = "\ndeleteTool:" + toolUses
+	created := `createTool: assigned "id" of string, inferred` + tool
+	for name, c := range map[string]struct {
+		paths    string
+		declared Declarations
+		given    []string
+		want     string
+	}{
+		"below a tool": {
+			paths: plainTool + belowTools,
+			want:  created + strings.Replace(part, "BELOW", ", below createTool", 1) + toolUses + onPart,
+		},
+		"the tool is unknown": {paths: belowTools},
+		"the tool is given":   {paths: belowTools, given: []string{"tool"}, want: strings.Replace(part, "BELOW", "", 1) + "\ngetPart: {partId} is of createPart\nturnPart: {partId} is of createPart"},
+		"the shop is given": {
+			paths: plainTool + belowTools, given: []string{"shop"},
+			want: created + strings.Replace(part, "BELOW", ", below createTool", 1) + toolUses + strings.Replace(onPart, "\nsell: {tool} is of createTool", "", 1),
+		},
+		"some are not inferred": {
+			paths: plainTool + belowTools,
+			declared: Declarations{
+				Infer: func(operation scenario.Operation) bool { return operation.ID != "turnPart" }, LeaveOut: map[string]string{"sell": "a reason"},
+			},
+			want: created + strings.Replace(part, "BELOW", ", below createTool", 1) + toolUses + "\ncreatePart: {tool} is of createTool\ngetPart: {partId} is of createPart",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := told(found(t, c.paths, c.declared, c.given...))
+			checkLines(t, slices.Sorted(slices.Values(got)), strings.Join(slices.Sorted(strings.Lines(c.want+"\n")), ""))
+		})
+	}
+}
+
+// Each guess is a sentence.
+func TestInferred(t *testing.T) {
+	t.Parallel()
+	checkLines(t, found(t, plainTool, Declarations{}).Inferred,
+		"createTool creates what {id} names in getTool, putTool, changeTool, deleteTool: it is in the member id of its response, which the service assigns")
+	chosen := strings.NewReplacer("REQUIRED", "id", "SENT", "string", "RECEIVED", "string", "IDENTITY", "string").Replace(createTool + getTool)
+	checkLines(t, found(t, chosen, Declarations{}).Inferred,
+		"createTool creates what {id} names in getTool, putTool, changeTool, deleteTool: it is in the member id of its body, which the client chooses")
+	put := strings.Replace(jarsDocument[strings.Index(jarsDocument, "  /jars"):], "RESPONSES", `"200": {description: A jar.}`, 1)
+	checkLines(t, found(t, put, Declarations{}).Inferred,
+		"putJar creates what {label} names in getJar: it is in its path, which the client chooses")
+}

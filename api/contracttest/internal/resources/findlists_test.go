@@ -1,0 +1,230 @@
+package resources
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// toldLists is what was found of lists, a line for each.
+func toldLists(s *Set) (lines []string) {
+	for _, l := range s.Lists {
+		line := fmt.Sprintf("%s of %s by %q in %q", l.Operation, l.Resource.Create.ID, l.ID, l.Items)
+		if l.IsInferred {
+			line += ", inferred"
+		}
+		for _, part := range []struct{ name, value string }{
+			{"limit", l.Limit}, {"after", l.After}, {"next", l.Next}, {"offset", l.Offset}, {"page", l.Page},
+		} {
+			if part.value != "" {
+				line += ", " + part.name + " " + part.value
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(l.Filters)) {
+			line += ", " + name + " is " + l.Filters[name]
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// cupsDocument has a list of cups, with the parameters and the result that a test has in it.
+const cupsDocument = `
+  /cups:
+    post:
+      operationId: createCup
+      requestBody: {content: {application/json: {schema: CUP}}}
+      responses: {"201": {description: A cup., content: {application/json: {schema: CUP}}}}
+    get:
+      operationId: listCups
+      parameters: [PARAMETERS]
+      responses: {"200": {description: Cups., content: {MEDIA: {schema: RESULT}}}}
+  /cups/{cupId}:
+    get:
+      operationId: getCup
+      parameters: [{name: cupId, in: path, required: true, schema: {type: string}}]
+      responses: {"200": {description: A cup.}}
+`
+
+// cup is the schema of a cup.
+const cup = `{type: object, properties: {id: {type: string}, color: {type: string}, size: {type: integer}, tags: {type: array, items: {type: string}}, ` +
+	`note: {anyOf: [{type: string}, {enum: [null]}]}, made: {type: string, readOnly: true}, box: {type: object}, mixed: {type: string}}}`
+
+// cupsWith is a document of cups with the parameters and the result of their list.
+func cupsWith(parameters, result string) string {
+	result = strings.ReplaceAll(result, "CUPS", "{type: array, items: "+cup+"}")
+	return strings.NewReplacer("CUP", cup, "PARAMETERS", parameters, "MEDIA", "application/json", "RESULT", result).Replace(cupsDocument)
+}
+
+// query is a parameter of a query.
+func query(name, schema string) string {
+	return "{name: '" + name + "', in: query, schema: {" + schema + "}}"
+}
+
+// The items are the response, or a member of it that is an array with the identity.
+func TestItems(t *testing.T) {
+	t.Parallel()
+	const plain = `listCups of createCup by "id" in "", inferred`
+	const inMember = `listCups of createCup by "id" in "cups", inferred`
+	for _, c := range []struct{ result, want string }{
+		{"CUPS", plain},
+		{"{type: object, properties: {cups: CUPS, total: {type: integer}}}", inMember},
+		{"{allOf: [{type: object, properties: {cups: CUPS}}]}", inMember},
+		{"{type: object, properties: {cups: CUPS, best: CUPS}}", ""},
+		{"{type: object, properties: {cups: {type: object, properties: {id: {type: string}}}}}", ""},
+		{"{type: array, items: {type: object, properties: {name: {type: string}}}}", ""},
+		{"{type: array, items: {type: object, properties: {cup_id: {type: string}, id: {type: string}}}}", plain},
+		{"{type: array}", ""},
+		{"{type: string}", ""},
+	} {
+		checkLines(t, toldLists(found(t, cupsWith("", c.result), Declarations{})), c.want)
+	}
+}
+
+// A parameter does what its name says, if its type allows that.
+func TestMeanings(t *testing.T) {
+	t.Parallel()
+	const list = `listCups of createCup by "id" in "", inferred`
+	const number = "type: integer"
+	const text = "type: string"
+	for _, c := range []struct{ parameters, want string }{
+		{query("limit", number), ", limit limit"},
+		{query("page[size]", number), ", limit page[size]"},
+		{query("limit", text), ""},
+		{query("offset", number), ", offset offset"},
+		{query("offset", text), ""},
+		{query("page", number), ", page page"},
+		{query("page", text), ""},
+		{query("after", text), ", after after"},
+		{query("startingAfter", text), ", after startingAfter"},
+		{query("cursor", text), ""}, // nothing tells its values
+		{query("color", text), ", color is color"},
+		{query("colors", text), ", colors is color"},
+		{query("tag", text), ", tag is tags"},
+		{query("Color", text), ", Color is color"},
+		{query("color", number), ""},
+		{query("color", "type: array, items: {type: string}"), ", color is color"},
+		{query("tags", "type: array, items: {type: string}"), ", tags is tags"},
+		{query("note", text), ", note is note"},
+		{query("note", "anyOf: [{type: string}, {enum: [null]}]"), ", note is note"},
+		{query("box", "type: object"), ""},
+		{query("made", text), ""}, // no create can choose it
+		{query("id", text), ""},
+		{query("unknown", text), ""},
+		{"{name: color, in: header, schema: {type: string}}", ""},
+		{"{name: limit, in: header, schema: {type: integer}}", ""},
+		{"{name: color, in: query, description: Cups before this color., schema: {type: string}}", ""},
+		{"{name: color, in: query, description: The color., schema: {type: string}}", ", color is color"},
+		{query("limit", number) + ", " + query("size", number) + ", " + query("top", number), ", limit limit, size is size"},
+	} {
+		t.Run(c.parameters, func(t *testing.T) {
+			checkLines(t, toldLists(found(t, cupsWith(c.parameters, "CUPS"), Declarations{})), list+c.want)
+		})
+	}
+}
+
+// A filter has the same type in the parameter, the create and the item.
+func TestFilterTypes(t *testing.T) {
+	t.Parallel()
+	const item = "{type: array, items: {type: object, properties: {id: {type: string}, color: {type: integer}, extra: {type: string}}}}"
+	for parameter, want := range map[string]string{"color": "type: string", "extra": "type: string"} {
+		checkLines(t, toldLists(found(t, cupsWith(query(parameter, want), item), Declarations{})), `listCups of createCup by "id" in "", inferred`)
+	}
+}
+
+// The next page is in a member of the response, or in one of it.
+func TestNext(t *testing.T) {
+	t.Parallel()
+	const cursor = `{name: cursor, in: query, schema: {type: string}}`
+	for _, c := range []struct{ member, want string }{
+		{"next: {type: string}", ", after cursor, next next"},
+		{"nextCursor: {type: string}", ", after cursor, next nextCursor"},
+		{"meta: {type: object, properties: {next: {type: string}}}", ", after cursor, next meta/next"},
+		{"links: {type: object, properties: {next: {type: string}, prev: {type: string}}}", ", after cursor, next links/next"},
+		{"other: {type: object, properties: {next: {type: string}}}", ""},
+		{"next: {type: array, items: {type: string}}", ""},
+		{"next: {type: object, properties: {at: {type: string}}}", ""},
+		{"previous: {type: string}", ""},
+	} {
+		paths := cupsWith(cursor, "{type: object, properties: {cups: CUPS, "+c.member+"}}")
+		checkLines(t, toldLists(found(t, paths, Declarations{})), `listCups of createCup by "id" in "cups", inferred`+c.want)
+	}
+}
+
+// An operation may list a resource unless it has no end, is left out, or lists what is below something unknown.
+func TestCanBeList(t *testing.T) {
+	t.Parallel()
+	cups := cupsWith("", "CUPS")
+	const list = `listCups of createCup by "id" in "", inferred`
+	declare := func(l scenario.List) Declarations { return Declarations{Lists: []scenario.List{l}} }
+	for name, c := range map[string]struct {
+		paths    string
+		declared Declarations
+		want     string
+	}{
+		"a list": {paths: cups, want: list},
+		"a stream": {paths: strings.ReplaceAll(cups, "description: Cups., content: {application/json:",
+			"description: Cups., content: {text/event-stream: {schema: {type: string}}, application/json:")},
+		"left out": {paths: cups, declared: Declarations{LeaveOut: map[string]string{"listCups": "a reason"}}},
+		"not inferred": {paths: cups, declared: Declarations{
+			Infer: func(operation scenario.Operation) bool { return operation.ID != "listCups" },
+		}},
+		"declared": {
+			paths:    cups,
+			declared: declare(scenario.List{Operation: "listCups", Create: "createCup", ID: "id", Limit: "top"}),
+			want:     `listCups of createCup by "id" in "", limit top`,
+		},
+		"declared, but not in the document": {paths: cups, declared: declare(scenario.List{Operation: "noOperation", Create: "createCup"}), want: list},
+		"declared of no resource":           {paths: cups, declared: declare(scenario.List{Operation: "listCups", Create: "listCups"}), want: list},
+		"declared, and left out": {paths: cups, declared: Declarations{
+			Lists:    []scenario.List{{Operation: "listCups", Create: "createCup", ID: "id"}},
+			LeaveOut: map[string]string{"listCups": "a reason"},
+		}},
+		"above a PUT": {paths: `
+  /jars:
+    get: {operationId: listJars, responses: {"200": {description: Jars., content: {application/json: {schema: {type: array, items: {type: object, properties: {label: {type: string}, id: {type: string}}}}}}}}}
+  /jars/{label}:
+    parameters: [{name: label, in: path, required: true, schema: {type: string}}]
+    get: {operationId: getJar, responses: {"200": {description: A jar.}}}
+    put: {operationId: putJar, responses: {"200": {description: A jar.}}}
+`, want: `listJars of putJar by "label" in "", inferred`},
+	} {
+		t.Run(name, func(t *testing.T) { checkLines(t, toldLists(found(t, c.paths, c.declared)), c.want) })
+	}
+}
+
+// A list below a resource is one of what is there, also where the options give what that is below.
+func TestListBelow(t *testing.T) {
+	t.Parallel()
+	const list = `listParts of createPart by "id" in "", inferred`
+	parts := strings.Replace(belowTools, "    post: {operationId: createPart",
+		`    get: {operationId: listParts, responses: {"200": {description: Parts., content: {application/json: {schema: {type: array, items: {type: object, properties: {id: {type: integer}}}}}}}}}
+    post: {operationId: createPart`, 1)
+	checkLines(t, toldLists(found(t, plainTool+parts, Declarations{})), list)
+	checkLines(t, toldLists(found(t, parts, Declarations{}, "tool")), list)
+	declared := Declarations{Resources: []scenario.Resource{{Create: "createPart", ID: "id", Assigned: true, Read: "getPart"}}}
+	checkLines(t, toldLists(found(t, parts, declared)), "")
+}
+
+// What is inferred of a list is a sentence.
+func TestListSentences(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ parameters, result, want string }{
+		{"", "CUPS", "listCups lists what createCup creates"},
+		{
+			query("limit", "type: integer") + ", " + query("after", "type: string") + ", " + query("color", "type: string"), "CUPS",
+			"listCups lists what createCup creates; limit is the most items of a page; after is the id of the item before; color selects by the member color",
+		},
+		{
+			query("skip", "type: integer") + ", " + query("page", "type: integer") + ", " + query("cursor", "type: string"),
+			"{type: object, properties: {cups: CUPS, next: {type: string}}}",
+			"listCups lists what createCup creates in the member cups; skip is how many items come before; page is the number of the page; cursor is the next of the page before",
+		},
+	} {
+		checkLines(t, found(t, cupsWith(c.parameters, c.result), Declarations{}).Inferred[1:], c.want)
+	}
+}

@@ -1,0 +1,115 @@
+package resources
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// keysDocument has a link from the create of a key to what reads it.
+const keysDocument = `
+  /keys:
+    post:
+      operationId: createKey
+      requestBody: {content: {application/json: {schema: {type: object, properties: {name: {type: string}}}}}}
+      responses: {"201": {description: A key., links: {read: {operationId: OPERATION, parameters: {PARAMETER: EXPRESSION}}}}}
+  /opened/{key}:
+    get:
+      operationId: open
+      parameters: [{name: key, in: path, required: true, schema: {type: integer}}]
+      responses: {"200": {description: It is open.}}
+  /doors/{door}/{key}:
+    get:
+      operationId: tryKey
+      parameters: [{name: door, in: path, required: true, schema: {type: integer}}, {name: key, in: path, required: true, schema: {type: integer}}]
+      responses: {"200": {description: It is open.}}
+  /doors/{door}:
+    post:
+      operationId: createDoor
+      parameters: [{name: door, in: path, required: true, schema: {type: integer}}]
+      responses: {"201": {description: A door., links: {read: {operationId: open, parameters: {key: $response.body#/id}}}}}
+`
+
+// A link says what leads where, if a test can follow it.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	const fromDoor = "createDoor, link to open: only a POST without path parameters can be followed"
+	const assigned = `createKey: assigned "id" of integer
+  GET open
+open: {key} is of createKey`
+	const chosen = `createKey: chosen "name" of string
+  GET open
+open: {key} is of createKey`
+	for _, c := range []struct{ operation, parameter, expression, want, unsupported string }{
+		{"open", "key", "$response.body#/id", assigned, ""},
+		{"open", "path.key", "$response.body#/id", assigned, ""},
+		{"open", "key", "$request.body#/name", chosen, ""},
+		{"open", "key", "$response.header.Location", "", "createKey, link to open by $response.header.Location"},
+		{"open", "key", "$request.query.id", "", "createKey, link to open by $request.query.id"},
+		{"open", "key", "$url.body#/id", "", "createKey, link to open by $url.body#/id"},
+		{"open", "key", "$response.body#/data/id", "", "createKey, link to open: only a POST without path parameters can be followed"},
+		{"tryKey", "key", "$response.body#/id", "", "createKey, link to tryKey: only a POST without path parameters can be followed"},
+		{"noOperation", "key", "$response.body#/id", "", "createKey, link to noOperation: only a POST without path parameters can be followed"},
+		{"open", "lock", "$response.body#/id", "createKey: no identity", ""},
+	} {
+		paths := strings.NewReplacer("OPERATION", c.operation, "PARAMETER", c.parameter, "EXPRESSION", c.expression).Replace(keysDocument)
+		t.Run(c.operation+" by "+c.expression, func(t *testing.T) {
+			s := found(t, paths, Declarations{})
+			if c.want == "createKey: no identity" {
+				if s.UseOf(s.document.Operation("open")) != nil {
+					t.Error("a parameter that the path does not have names a key")
+				}
+				return
+			}
+			checkLines(t, told(s), c.want)
+			unsupported := slices.DeleteFunc(slices.Clone(s.document.Unsupported), func(text string) bool {
+				return text == fromDoor || strings.HasPrefix(text, "the document, is not valid")
+			})
+			checkLines(t, unsupported, c.unsupported)
+		})
+	}
+}
+
+// A declared resource comes after the links, and has what they do not say.
+func TestLookups(t *testing.T) {
+	t.Parallel()
+	s := found(t, plainTool+cupsWith("", "CUPS"), Declarations{
+		Resources: []scenario.Resource{{Create: "createTool", ID: "name", Read: "getTool"}},
+	})
+	createTool := s.document.Operation("createTool")
+	getTool := s.document.Operation("getTool")
+	listCups := s.document.Operation("listCups")
+	tool := s.CreatedBy("createTool")
+	if s.Of(createTool) != tool || s.Of(getTool) != tool || s.Of(listCups) != nil || tool == nil {
+		t.Errorf("resources of operations are %v, %v and %v", s.Of(createTool), s.Of(getTool), s.Of(listCups))
+	}
+	if !s.Creates(createTool) || s.Creates(getTool) || s.Creates(listCups) || s.CreatedBy("getTool") != nil {
+		t.Error("an operation creates what it should not, or does not what it should")
+	}
+	if s.FirstChosen() != tool || found(t, plainTool, Declarations{}).FirstChosen() != nil {
+		t.Error("the first resource whose identity is chosen is another one")
+	}
+	if !s.values.IsIdentity(tool.Identity) {
+		t.Error("the name of a tool is no identity")
+	}
+	if s.Infers(nil) || !s.Infers(getTool) {
+		t.Error("inferred is what should not be")
+	}
+}
+
+// An operation is left out by the options, or for what its document lacks.
+func TestLeftOut(t *testing.T) {
+	t.Parallel()
+	s := found(t, plainTool, Declarations{LeaveOut: map[string]string{"putTool": "a reason"}})
+	put := s.document.Operation("putTool")
+	get := s.document.Operation("getTool")
+	if !s.IsLeftOut(put) || s.IsLeftOut(get) {
+		t.Errorf("left out: %v and %v", s.IsLeftOut(put), s.IsLeftOut(get))
+	}
+	get.NeedsUnread = true
+	if !s.IsLeftOut(get) {
+		t.Error("what needs more than the document has is not left out")
+	}
+}

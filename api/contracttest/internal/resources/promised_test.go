@@ -1,0 +1,263 @@
+package resources
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// nailsDocument promises as much as a test has in it.
+const nailsDocument = `
+  /nails:
+    post:
+      operationId: createNail
+      summary: SUMMARY
+      description: DESCRIPTION
+      requestBody: {content: {application/json: {schema: {type: object, required: [REQUIRED], properties: {id: {type: string}, x: {type: string}}}}}}
+      responses: {"201": {description: A nail., headers: {CREATED: {schema: {type: string}}}, content: {application/json: {schema: {type: object, properties: {id: {type: string}}}}}}, CONFLICT}
+  /nails/{id}:
+    parameters: [{name: id, in: path, required: true, schema: {type: string, description: IDENTITY}}]
+    get: {operationId: getNail, responses: {"200": {description: A nail., headers: {READ: {schema: {type: string}}}}, GET}}
+    patch: {operationId: changeNail, responses: {"200": {description: A nail.}, PATCH}}
+    delete: {operationId: deleteNail, responses: {"204": {description: It is gone.}, DELETE}}
+`
+
+// nail is the resource of nailsDocument with some words in place of others, inferred or declared.
+func nail(t *testing.T, isInferred bool, words ...string) *Resource {
+	t.Helper()
+	const none = `"299": {description: Nothing.}`
+	words = append(words, "REQUIRED", "x", "CONFLICT", none, "GET", none, "PATCH", none, "DELETE", none, "SUMMARY", "s", "DESCRIPTION", "d")
+	words = append(words, "IDENTITY", "i", "CREATED", "X-A", "READ", "X-B")
+	replaced := nailsDocument
+	for i := 0; i < len(words); i += 2 {
+		replaced = strings.Replace(replaced, words[i], words[i+1], 1)
+	}
+	declared := Declarations{}
+	if !isInferred {
+		isAssigned := !strings.Contains(replaced, "required: [id]")
+		declared.Resources = []scenario.Resource{{
+			Create: "createNail", ID: "id", Assigned: isAssigned, Read: "getNail", Change: "changeNail", Delete: "deleteNail",
+		}}
+	}
+	return found(t, replaced, declared).CreatedBy("createNail")
+}
+
+// The headers of responses, and words of the document, are promises.
+func TestPromises(t *testing.T) {
+	t.Parallel()
+	conflict := []string{"REQUIRED", "id", "CONFLICT", `"409": {description: It is there.}`}
+	for name, c := range map[string]struct {
+		words []string
+		asked func(*Resource) bool
+		want  bool
+	}{
+		"an ETag":                      {[]string{"READ", "etag"}, (*Resource).HasETag, true},
+		"no ETag":                      {nil, (*Resource).HasETag, false},
+		"Location":                     {[]string{"CREATED", "Location"}, (*Resource).HasLocation, true},
+		"no Location":                  {nil, (*Resource).HasLocation, false},
+		"once, as the summary says":    {[]string{"SUMMARY", "An id is never used again."}, (*Resource).AssignsOnce, true},
+		"once, as the text says":       {[]string{"DESCRIPTION", "An id is not reused."}, (*Resource).AssignsOnce, true},
+		"once, as the identity says":   {[]string{"IDENTITY", "It is never reassigned."}, (*Resource).AssignsOnce, true},
+		"as often as the service does": {nil, (*Resource).AssignsOnce, false},
+		"once, but chosen":             {[]string{"REQUIRED", "id", "DESCRIPTION", "An id is not reused."}, (*Resource).AssignsOnce, false},
+		"a conflict":                   {conflict, (*Resource).RefusesConflicts, true},
+		"no conflict":                  {conflict[:2], (*Resource).RefusesConflicts, false},
+		"a conflict of something else": {conflict[2:], (*Resource).RefusesConflicts, false},
+	} {
+		if got := c.asked(nail(t, false, c.words...)); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// Location of any success counts where something reads what it leads to.
+func TestHasLocation(t *testing.T) {
+	t.Parallel()
+	const jars = `
+  /jars/{id}:
+    parameters: [{name: id, in: path, required: true, schema: {type: string}}]
+    put: {operationId: putJar, responses: {"201": {description: A jar., headers: {Location: {schema: {type: string}}}}}}
+    get: {operationId: getJar, responses: {"200": {description: A jar.}}}
+`
+	if found(t, jars, Declarations{}).CreatedBy("putJar").HasLocation() {
+		t.Error("Location of a PUT counts")
+	}
+	x := nail(t, false, "CREATED", "Location")
+	delete(x.Operations, http.MethodGet)
+	if x.HasLocation() {
+		t.Error("Location counts where nothing reads it")
+	}
+	inSuccess := strings.Replace(jars, `"201"`, `"200"`, 1)
+	if !found(t, inSuccess, Declarations{}).CreatedBy("putJar").HasLocation() {
+		t.Error("Location of 200 does not count")
+	}
+}
+
+// What does not exist is refused if the document says so. Of an inferred resource it must list the status itself.
+func TestAbsence(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		status     string
+		isInferred bool
+		refuses    bool
+		get, gone  bool // may be ignored by GET, and by DELETE
+	}{
+		{"404", false, true, false, false},
+		{"410", false, true, false, true},
+		{"4XX", false, true, false, false},
+		{"default", false, true, false, false},
+		{"400", false, false, false, true},
+		{"404", true, true, false, false},
+		{"410", true, true, true, true},
+		{"default", true, false, true, true},
+	} {
+		response := fmt.Sprintf(`"%s": {description: It is not there.}`, c.status)
+		x := nail(t, c.isInferred, "GET", response, "DELETE", response)
+		get := x.Operations[http.MethodGet]
+		remove := x.Operations[http.MethodDelete]
+		if x.RefusesAbsent(get) != c.refuses || x.RefusesAbsent(remove) != c.refuses {
+			t.Errorf("%+v: refuses %v and %v", c, x.RefusesAbsent(get), x.RefusesAbsent(remove))
+		}
+		if x.MayIgnoreAbsence(get) != c.get || x.MayIgnoreAbsence(remove) != c.gone {
+			t.Errorf("%+v: may ignore %v and %v", c, x.MayIgnoreAbsence(get), x.MayIgnoreAbsence(remove))
+		}
+	}
+}
+
+// Those operations find a thing that refuse one that is absent, the deletion last.
+func TestFindingOnes(t *testing.T) {
+	t.Parallel()
+	const response = `"404": {description: It is not there.}`
+	for want, words := range map[string][]string{
+		"GET DELETE":       {"GET", response, "DELETE", response},
+		"GET PATCH DELETE": {"GET", response, "DELETE", response, "PATCH", response},
+		"":                 nil,
+	} {
+		var methods []string
+		for _, operation := range nail(t, false, words...).FindingOnes() {
+			methods = append(methods, operation.Method)
+		}
+		if got := strings.Join(methods, " "); got != want {
+			t.Errorf("finding are %q, want %q", got, want)
+		}
+	}
+	x := nail(t, false, "GET", response)
+	delete(x.Operations, http.MethodPatch)
+	if got := x.FindingOnes(); !slices.Equal(got, []*document.Operation{x.Operations[http.MethodGet]}) {
+		t.Errorf("finding are %v", got)
+	}
+}
+
+// A list has pages of a size that its document allows.
+func TestPageSize(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		limit      string
+		want, size int
+		longest    int
+	}{
+		{"limit, in: query, schema: {type: integer, minimum: 5, maximum: 50}", 2, 5, 50},
+		{"limit, in: query, schema: {type: integer, minimum: 5, maximum: 50}", 7, 7, 50},
+		{"limit, in: query, schema: {type: integer, minimum: 5, maximum: 50}", 70, 50, 50},
+		{"limit, in: query, schema: {type: integer}", 7, 7, 1000},
+		{"other, in: query, schema: {type: integer}", 7, 7, 1000},
+	} {
+		l := found(t, cupsWith("{name: "+c.limit+"}", "CUPS"), Declarations{}).Lists[0]
+		if l.PageSize(c.want) != c.size || l.LongestPage() != c.longest {
+			t.Errorf("%s: %d of %d, and %d at most", c.limit, l.PageSize(c.want), c.want, l.LongestPage())
+		}
+	}
+}
+
+// Pages are connected by Link if there are pages, and Link.
+func TestHasLink(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		limit, header string
+		want          bool
+	}{{"limit", "Link", true}, {"other", "Link", false}, {"limit", "X-Link", false}} {
+		paths := cupsWith(query(c.limit, "type: integer"), "CUPS")
+		paths = strings.Replace(paths, "description: Cups.", "description: Cups., headers: {"+c.header+": {schema: {type: string}}}", 1)
+		if got := found(t, paths, Declarations{}).Lists[0].HasLink(); got != c.want {
+			t.Errorf("%v: %v", c, got)
+		}
+	}
+}
+
+// Only a list that follows identities which a test has chosen is known to be in their order.
+func TestInOrder(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		identity    string
+		after, next string
+		isAssigned  bool
+		isInferred  bool
+		want        string // the query from 7
+	}{
+		"by identity":   {identity: "integer", after: "after", want: "after=6"},
+		"by cursor":     {identity: "integer", after: "after", next: "next"},
+		"without after": {identity: "integer"},
+		"assigned":      {identity: "integer", after: "after", isAssigned: true},
+		"a text":        {identity: "string", after: "after"},
+		"inferred":      {identity: "integer", after: "after", isInferred: true},
+	} {
+		paths := strings.NewReplacer("REQUIRED", "id", "SENT", c.identity, "RECEIVED", c.identity, "IDENTITY", c.identity).Replace(createTool + getTool)
+		x := found(t, paths, Declarations{}).CreatedBy("createTool")
+		x.IsAssigned = c.isAssigned
+		l := &List{Resource: x, IsInferred: c.isInferred, List: scenario.List{After: c.after, Next: c.next}}
+		if got := l.From(int64(7)).Encode(); got != c.want || l.InOrder() != (c.want != "") {
+			t.Errorf("%s: the query is %q, and in order: %v", name, got, l.InOrder())
+		}
+		if got := l.From("7").Encode(); got != "" {
+			t.Errorf("%s: the query from a text is %q", name, got)
+		}
+	}
+}
+
+// A list need not have all, if its document says that it selects.
+func TestIsPartial(t *testing.T) {
+	t.Parallel()
+	const inMode = "{name: mode, in: query, schema: {type: string, default: few}}"
+	for _, c := range []struct {
+		parameters, summary string
+		want                bool
+	}{
+		{"", "All cups.", false},
+		{"", "The cups that are visible.", true},
+		{"", "Your cups.", true},
+		{"", "Cups which are owned.", true},
+		{"", "Known cups.", false},
+		{inMode, "All cups.", true},
+		{strings.Replace(inMode, "query", "header", 1), "All cups.", false},
+		{query("mode", "type: string"), "All cups.", false},
+		{query("limit", "type: integer, default: 5") + ", " + query("offset", "type: integer, default: 5") + ", " + query("page", "type: integer, default: 5"), "All cups.", false},
+		{query("after", "type: string, default: a"), "All cups.", false},
+	} {
+		for _, place := range []string{"summary", "description"} {
+			paths := strings.Replace(cupsWith(c.parameters, "CUPS"), "operationId: listCups", "operationId: listCups\n      "+place+": "+c.summary, 1)
+			if got := found(t, paths, Declarations{}).Lists[0].IsPartial(); got != c.want {
+				t.Errorf("%s with %s: %v", c.summary, c.parameters, got)
+			}
+		}
+	}
+}
+
+// Names are the same in each way to write them, and some parameters have values that only the service makes.
+func TestPlainName(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"page_size": "pagesize", "pageSize": "pagesize", "page[size]": "pagesize", "Größe-2": "größe2", "": ""} {
+		if got := PlainName(name); got != want {
+			t.Errorf("%s is %s", name, got)
+		}
+	}
+	for name, want := range map[string]bool{"cursor": true, "pageToken": true, "token": true, "next-token": true, "after": true, "limit": false, "startAfter": false} {
+		if IsOpaque(name) != want {
+			t.Errorf("%s is opaque: %v", name, IsOpaque(name))
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package resources
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// A path names a thing, and what it is below.
+func TestFill(t *testing.T) {
+	t.Parallel()
+	s := found(t, plainTool+belowTools, Declarations{})
+	tool := &scenario.Thing{Creator: "createTool", ID: "a b"}
+	part := &scenario.Thing{Creator: "createPart", ID: int64(7), Parent: tool}
+	for _, c := range []struct {
+		operation string
+		thing     *scenario.Thing
+		want      string
+	}{
+		{"getTool", tool, "/tools/a%20b"},
+		{"getPart", part, "/tools/a%20b/parts/7"},
+		{"turnPart", part, "/tools/a%20b/parts/7/turn"},
+		{"createPart", tool, "/tools/a%20b/parts"},
+		{"sell", tool, "/tools/a%20b/shop/{shop}"},
+		{"getPart", &scenario.Thing{ID: int64(7)}, "/tools/{tool}/parts/7"},
+		{"getTool", &scenario.Thing{ID: "a/b"}, "/tools/"},
+		{"getTool", nil, "/tools/{id}"},
+	} {
+		operation := s.document.Operation(c.operation)
+		if got := s.UseOf(operation).Fill(operation, operation.Template, c.thing); got != c.want {
+			t.Errorf("%s: %s, want %s", c.operation, got, c.want)
+		}
+	}
+}
+
+// The parameters of a path name a resource, what it is below, or something else.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	s := found(t, plainTool+belowTools, Declarations{})
+	for _, c := range []struct {
+		operation, named, namedOrAbove string // parameters
+		isOn                           bool
+	}{
+		{"getTool", "id", "id", true},
+		{"getPart", "partId", "tool partId", true},
+		{"turnPart", "partId", "tool partId", false},
+		{"createPart", "tool", "tool", false},
+		{"sell", "tool", "tool", false},
+		{"getShop", "", "", false},
+	} {
+		operation := s.document.Operation(c.operation)
+		use := s.UseOf(operation)
+		var named, namedOrAbove []string
+		for _, name := range append(slices.Clone(operation.PathNames), "other") {
+			if use.IsNamed(name) {
+				named = append(named, name)
+			}
+			if use.IsNamedBy(operation, name) {
+				namedOrAbove = append(namedOrAbove, name)
+			}
+		}
+		got := strings.Join(named, " ") + "; " + strings.Join(namedOrAbove, " ")
+		if want := c.named + "; " + c.namedOrAbove; got != want || use.IsOn(operation) != c.isOn {
+			t.Errorf("%s names %s, want %s; and is on it: %v", c.operation, got, want, use.IsOn(operation))
+		}
+	}
+	use := s.UseOf(s.document.Operation("getPart"))
+	if use.Named() != s.CreatedBy("createPart") || (*Use)(nil).Named() != nil {
+		t.Errorf("named is %v", use.Named())
+	}
+}
+
+// The identity in a body is that of the path. A body without one stays as it is.
+func TestWithIdentity(t *testing.T) {
+	t.Parallel()
+	s := found(t, plainTool, Declarations{})
+	use := s.UseOf(s.document.Operation("putTool"))
+	for body, want := range map[string]string{
+		`{"id":"b","name":"x"}`: `{"id":"a","name":"x"}`,
+		`{"name":"x"}`:          `{"name":"x"}`,
+		`{"id":null}`:           `{"id":null}`,
+		`["id"]`:                `["id"]`,
+	} {
+		value, _ := jsonvalue.Decode([]byte(body))
+		if got := string(jsonvalue.Encode(use.WithIdentity(value, "a"))); got != want {
+			t.Errorf("%s becomes %s, want %s", body, got, want)
+		}
+		if kept := string(jsonvalue.Encode(value)); kept != body {
+			t.Errorf("%s has changed to %s", body, kept)
+		}
+	}
+}
+
+// What the body and the path of a create have of the identity depends on who chooses it, and by which method.
+func TestCreates(t *testing.T) {
+	t.Parallel()
+	chosen := strings.NewReplacer("REQUIRED", "id", "SENT", "string", "RECEIVED", "string", "IDENTITY", "string").Replace(createTool + getTool)
+	put := strings.Replace(jarsDocument[strings.Index(jarsDocument, "  /jars"):], "RESPONSES", `"200": {description: A jar.}`, 1)
+	above := &scenario.Thing{ID: "above"}
+	for _, c := range []struct {
+		paths, create string
+		identified    string // of {"name": "x"}
+		target        string
+		assigns       bool
+	}{
+		{plainTool, "createTool", `{"name":"x"}`, "own", true},
+		{chosen, "createTool", `{"id":"own","name":"x"}`, "own", false},
+		{put, "putJar", `{"name":"x"}`, "own", false},
+		{plainTool + belowTools, "createPart", `{"name":"x"}`, "above", true},
+	} {
+		x := found(t, c.paths, Declarations{}).CreatedBy(c.create)
+		thing := x.Thing("own")
+		if thing.Creator != c.create || thing.ID != "own" {
+			t.Errorf("%s has the thing %v", c.create, thing)
+		}
+		thing.Parent = above
+		if got := string(jsonvalue.Encode(x.Identified(map[string]any{"name": "x"}, thing))); got != c.identified {
+			t.Errorf("%s has the body %s, want %s", c.create, got, c.identified)
+		}
+		if x.Identified(nil, thing) != nil {
+			t.Errorf("%s has a body", c.create)
+		}
+		if got := x.Target(thing); fmt.Sprint(got.ID) != c.target {
+			t.Errorf("%s has the path of %v, want %s", c.create, got.ID, c.target)
+		}
+		if x.AssignsIdentity() != c.assigns {
+			t.Errorf("%s assigns: %v", c.create, x.AssignsIdentity())
+		}
+	}
+}
+
+// Any operation on a thing reads the identity in a path.
+func TestInPath(t *testing.T) {
+	t.Parallel()
+	for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+		x := found(t, plainTool, Declarations{}).CreatedBy("createTool")
+		if got := x.Methods(); !slices.Equal(got, []string{"DELETE", "GET", "PATCH", "PUT"}) {
+			t.Errorf("the methods are %v", got)
+		}
+		for other := range x.Operations {
+			if other != method {
+				delete(x.Operations, other)
+			}
+		}
+		if got := x.InPath("/tools/a%20b"); got != "a b" {
+			t.Errorf("by %s it is %v", method, got)
+		}
+		if got := x.InPath("/tools"); got != nil {
+			t.Errorf("by %s it is %v", method, got)
+		}
+	}
+}
