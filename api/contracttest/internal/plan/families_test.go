@@ -1,0 +1,121 @@
+package plan_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/plan"
+	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
+	"github.com/plantstore/plantstore/api/contracttest/internal/run"
+	"github.com/plantstore/plantstore/api/contracttest/internal/values"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// transcripts are those of testdata, by the name of the file.
+var transcripts = map[string]trial{
+	// The document says too little, so the meaning of each operation is inferred.
+	"pots inferred": {document: "pots", service: potGarden},
+	// The options say it.
+	"pots declared": {document: "pots", service: potGarden, settings: declaredPots()},
+	// The service assigns identities, and has no conditions.
+	"lists by link":    {document: "lists", service: assigning(habits{links: true}), tests: "Links(, effect|, default| shows)|walk by Link"},
+	"lists by offset":  {document: "lists", service: assigning(habits{}), tests: "Offsets(, effect|, default| shows)"},
+	"lists by page":    {document: "lists", service: assigning(habits{}), tests: "Pages(, effect|, default| shows)"},
+	"lists by cursor":  {document: "lists", service: assigning(habits{items: "items"}), tests: "Cursors(, effect|, default| shows)"},
+	"lists on a page":  {document: "lists", service: assigning(habits{}), tests: "Plains?(: |, effect|, default| shows)"},
+	"below each other": {document: "below", service: assigning(habits{})},
+	// The tests of one request, and of what no operation serves.
+	"requests":        {document: "requests", service: requestGarden, phases: ofOne, target: credentials, tests: "^(find|createNote|deleteNote|sendForm|sendPicture|deleteCache|stop|watch|no path|methods)[^%]*$|^putNote, (par|no b|body /k)|Note, random"},
+	"requests strict": {document: "requests", service: requestGarden, phases: ofOne, target: credentials, tests: "createNote, (cred|body|media|mal|unk)|getNote, (cred|par)|^find, (par|unk)|^no path /no|^methods that /notes |OPTIONS", settings: strict},
+	// The first requests, until the service has accepted one of each operation, and what is learned of them.
+	"first requests":                        {document: "needs", service: reception(nothing), phases: "012", tests: "first|credentials|parameter"},
+	"first requests without zones":          {document: "needs", service: reception(zones), phases: "01", tests: "book|change"},
+	"first requests with zones or notes":    {document: "needs", service: reception(zonesWithNotes), phases: "01", tests: "book|change"},
+	"first requests with notes alone":       {document: "needs", service: reception(allButNotes), phases: "01", tests: "book|change"},
+	"first requests that are refused":       {document: "needs", service: reception(anything), phases: "01", tests: "book|change"},
+	"first requests that need a fresh name": {document: "needs", service: func() http.Handler { return reception(again())() }, phases: "01", tests: "book"},
+	"below each other with Location": {
+		document: "below", service: assigning(habits{}), tests: "createPot: Location",
+		edit: [2]string{"description: One.,", "description: One., headers: {Location: {schema: {type: string}}},"},
+	},
+}
+
+// ofOne are the phases with tests of one request, and of paths.
+const ofOne = "12346"
+
+// requestGarden is a service of the document of requests, which accepts everything.
+func requestGarden() http.Handler { return refusing(nil)() }
+
+// refusing is a service of the document of requests that refuses some of them. refuses returns the status, or 0.
+func refusing(refuses func(r *http.Request) int) func() http.Handler {
+	return func() http.Handler {
+		notes := newGarden(habits{})
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			path, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+			methods, isPath := map[string]string{"finds": "GET", "notes": "GET POST PUT DELETE", "forms": "POST", "caches": "DELETE", "stops": "POST", "events": "GET"}[path]
+			refused := 0
+			if refuses != nil {
+				refused = refuses(r)
+			}
+			a := status(http.StatusOK)
+			switch {
+			case refused != 0:
+				a = status(refused)
+			case !isPath || strings.HasSuffix(r.URL.Path, "/"):
+				a = status(http.StatusNotFound)
+			case r.Method == http.MethodOptions:
+				a = status(http.StatusNoContent)
+				a.header.Set("Allow", strings.ReplaceAll(methods, " ", ", "))
+			case !strings.Contains(methods, r.Method):
+				a = status(http.StatusMethodNotAllowed)
+				a.header.Set("Allow", strings.ReplaceAll(methods, " ", ", "))
+			case path == "notes":
+				a = notes.answer(r)
+				a.header.Del("Etag")
+			case path == "caches":
+				a = status(http.StatusNoContent)
+			case path == "events":
+				w.Header().Set("Content-Type", scenario.EventStream)
+				_, _ = io.WriteString(w, "data: x\n\n") // into memory
+			}
+			a.write(w)
+		})
+	}
+}
+
+// credentials are those of the document of requests.
+var credentials = run.Target{
+	Credentials: scenario.Credentials{"key": "a-key", "one": "one", "other": "other", "bearer": "token"},
+	Without:     map[string]scenario.Credentials{"gardener": {"key": "no-gardener"}},
+}
+
+// strict are options of a service that promises all that can be promised.
+var strict = plan.Settings{
+	Exact: true,
+	Scope: func(scenario.Operation) string { return "gardener" },
+	Settings: values.Settings{Rules: scenario.Rules{
+		StrictJSON: true, StrictParameters: true, StrictMediaTypes: true, Options: true, Head: true,
+		RefusesUnknown: func(operation scenario.Operation) bool { return operation.ID == "createNote" },
+	}},
+}
+
+// potGarden is the right service of the document of pots.
+func potGarden() http.Handler { return newGarden(habits{defaults: map[string]any{"size": 3000}}) }
+
+// declaredPots are the options that say what the document of pots does not.
+func declaredPots() plan.Settings {
+	return plan.Settings{
+		Settings: values.Settings{Rules: scenario.Rules{Head: true}},
+		Declared: resources.Declarations{
+			Resources: []scenario.Resource{{Create: "createPot", ID: "id", Read: "getPot", Replace: "putPot", Change: "patchPot", Delete: "deletePot"}},
+			Lists:     []scenario.List{{Operation: "listPots", Create: "createPot", ID: "id", Limit: "limit", After: "after", Filters: map[string]string{"color": "color"}}},
+		},
+	}
+}
+
+// assigning is a service that assigns identities.
+func assigning(with habits) func() http.Handler {
+	with.assigns = true
+	return func() http.Handler { return newGarden(with) }
+}
