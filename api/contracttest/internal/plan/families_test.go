@@ -18,6 +18,9 @@ var transcripts = map[string]trial{
 	"pots inferred": {document: "pots", service: potGarden},
 	// The options say it.
 	"pots declared": {document: "pots", service: potGarden, settings: declaredPots()},
+	// It has no earlier versions, or none before a deletion.
+	"pots that are never replaced": {document: "pots", service: potGarden, tests: "If-", edits: []string{"    put:", "    trace:"}},
+	"pots that are never deleted":  {document: "pots", service: potGarden, tests: "If-|listPots", edits: []string{"    delete:", "    options:"}},
 	// The service assigns identities, and has no conditions.
 	"lists by link":    {document: "lists", service: assigning(habits{links: true}), tests: "Links(, effect|, default| shows)|walk by Link"},
 	"lists by offset":  {document: "lists", service: assigning(habits{}), tests: "Offsets(, effect|, default| shows)"},
@@ -37,7 +40,7 @@ var transcripts = map[string]trial{
 	"first requests that need a fresh name": {document: "needs", service: func() http.Handler { return reception(again())() }, phases: "01", tests: "book"},
 	"below each other with Location": {
 		document: "below", service: assigning(habits{}), tests: "createPot: Location",
-		edit: [2]string{"description: One.,", "description: One., headers: {Location: {schema: {type: string}}},"},
+		edits: []string{"description: One.,", "description: One., headers: {Location: {schema: {type: string}}},"},
 	},
 }
 

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/plantstore/plantstore/internal/testing/golden"
 )
 
 // fault is what is wrong with a garden: it changes requests before the garden sees them, or responses after.
@@ -55,7 +57,7 @@ func TestFaults(t *testing.T) {
 			})
 		}
 	})
-	compare(t, "faults", strings.Join(sections, ""))
+	golden.Compare(t, "testdata/faults.txt", strings.Join(sections, ""))
 }
 
 // said is what tests say of a fault.

@@ -11,6 +11,8 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/plan"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
+
+	"github.com/plantstore/plantstore/internal/testing/golden"
 )
 
 // TestPromises compares the promises of documents, and why some of them have no test, with testdata/promises.txt.
@@ -35,7 +37,7 @@ func TestPromises(t *testing.T) {
 			}
 		}
 	}
-	compare(t, "promises", text.String())
+	golden.Compare(t, "testdata/promises.txt", text.String())
 }
 
 // lessRequests are options that leave out operations, and include only some of the others.
@@ -85,7 +87,7 @@ func TestPlan(t *testing.T) {
 			text.WriteString("\n")
 		}
 	}
-	compare(t, "plan", text.String())
+	golden.Compare(t, "testdata/plan.txt", text.String())
 }
 
 // A response shows its status, its headers, and the examples that the request had, if it was accepted.

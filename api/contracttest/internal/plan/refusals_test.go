@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/plantstore/plantstore/internal/testing/golden"
 )
 
 // TestRefusals compares what tests of one request say of services that refuse everything, with each status, with
@@ -30,7 +32,7 @@ func TestRefusals(t *testing.T) {
 			fmt.Fprintf(&text, "%d\n%s", code, grouped(c.run(t)))
 		}
 	}
-	compare(t, "refusals", text.String())
+	golden.Compare(t, "testdata/refusals.txt", text.String())
 }
 
 // mostNamed is how many tests with one verdict are named.

@@ -1,18 +1,14 @@
 package plan_test
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/plantstore/plantstore/internal/testing/must"
+	"github.com/plantstore/plantstore/internal/testing/golden"
 )
-
-var update = flag.Bool("update", false, "write the transcripts in testdata anew")
 
 // TestTranscripts compares what tests send to a service, and what they say of it, with testdata/*.txt. After a change of
 // the engine, -update writes them anew, and their difference shows what the change does.
@@ -25,28 +21,8 @@ func TestTranscripts(t *testing.T) {
 			for _, test := range c.run(t) {
 				text.WriteString(test.String())
 			}
-			compare(t, name, text.String())
+			golden.Compare(t, "testdata/"+name+".txt", text.String())
 		})
-	}
-}
-
-// compare compares a transcript with that in testdata.
-func compare(t *testing.T, name string, transcript string) {
-	t.Helper()
-	path := "testdata/" + name + ".txt"
-	if *update {
-		must.NoError(t, os.WriteFile(path, []byte(transcript), 0o644))
-	}
-	text, err := os.ReadFile(path)
-	must.NoError(t, err)
-	want := strings.Split(string(text), "\n")
-	for i, line := range strings.Split(transcript, "\n") {
-		if i >= len(want) || want[i] != line {
-			t.Fatalf("line %d of the transcript is\n%s\nbut %s has\n%s", i+1, line, path, want[min(i, len(want)-1)])
-		}
-	}
-	if len(transcript) != len(text) {
-		t.Fatalf("%s has more lines than the transcript", path)
 	}
 }
 

@@ -25,8 +25,8 @@ import (
 
 // trial runs tests of a document on a service.
 type trial struct {
-	document string    // of testdata, without its ending
-	edit     [2]string // a text of the document, and what replaces it
+	document string   // of testdata, without its ending
+	edits    []string // texts of the document, each with what replaces it
 	settings plan.Settings
 	service  func() http.Handler // made anew for each test
 	target   run.Target
@@ -73,10 +73,13 @@ func (c trial) planner(t *testing.T) *plan.Planner {
 	t.Helper()
 	text, err := os.ReadFile("testdata/" + c.document + ".yaml")
 	must.NoError(t, err)
-	if !bytes.Contains(text, []byte(c.edit[0])) {
-		t.Fatalf("%s has no %q", c.document, c.edit[0])
+	for pair := range slices.Chunk(c.edits, 2) {
+		if !bytes.Contains(text, []byte(pair[0])) {
+			t.Fatalf("%s has no %q", c.document, pair[0])
+		}
+		text = bytes.ReplaceAll(text, []byte(pair[0]), []byte(pair[1]))
 	}
-	read, err := document.Parse(bytes.Replace(text, []byte(c.edit[0]), []byte(c.edit[1]), 1))
+	read, err := document.Parse(text)
 	must.NoError(t, err)
 	if c.settings.Scope == nil {
 		c.settings.Scope = func(scenario.Operation) string { return "" }
