@@ -1,0 +1,86 @@
+package judge
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+	"github.com/plantstore/plantstore/internal/testing/must"
+)
+
+// A client of an earlier document must be able to read what the document of today allows.
+func TestEarlierClient(t *testing.T) {
+	t.Parallel()
+	today, err := os.ReadFile("testdata/pots.yaml")
+	must.NoError(t, err)
+	const red = `{"id":7,"color":"red"}`
+	for name, c := range map[string]struct {
+		old, new string // what the earlier document has, and what it has today
+		request  string
+		body     string
+		want     string
+	}{
+		"nothing has changed":           {"", "", "GET /pots/7 200", red, ""},
+		"a member was added":            {"color: {type: string, maxLength: 4}, ", "", "GET /pots/7 200", red, ""},
+		"a member is no longer there":   {"required: [id]", "required: [id, size]", "GET /pots/7 200", red, "to a client of version 1, body /size required"},
+		"a status was added":            {`responses: {"200": *pot, "401"`, `responses: {"201": *pot, "401"`, "GET /pots/7 200", red, "to a client of version 1, status responses"},
+		"a media type was added":        {"content: {text/*:", "content: {audio/*:", "GET /notes 200", "", "to a client of version 1, media type content"},
+		"an operation was added":        {"operationId: getPot", "deprecated: true", "GET /pots/7 200", red, ""},
+		"a path was added":              {"  /notes:", "  /others:", "GET /notes 200", "", ""},
+		"a failure was added":           {`"4XX": &error`, `"400": &error`, "POST /pots 409", `{"code":"x"}`, ""},
+		"a failure that it cannot read": {`required: [code]`, `required: [text]`, "POST /pots 409", `{"code":"x"}`, "to a client of version 1, body /text required"},
+	} {
+		read, err := document.Parse(today)
+		must.NoError(t, err)
+		text := strings.Replace(string(today), c.old, c.new, 1)
+		if c.old != "" && text == string(today) {
+			t.Fatalf("the document has no %q", c.old)
+		}
+		earlier, err := document.Parse([]byte(text))
+		must.NoError(t, err)
+		judge := New(read, map[string]*document.Document{"version 1": earlier}, Settings{})
+		given := caseOf(t, "> "+c.request[:len(c.request)-4]+"\n< "+c.request[len(c.request)-3:])
+		given.x.Body = []byte(c.body)
+		given.x.Header.Set("Content-Type", "application/json")
+		if c.body == "" {
+			given.x.Header.Set("Content-Type", "text/plain")
+		}
+		got := ""
+		for _, fault := range judge.Faults(given.x) {
+			got += fault.Where + " " + fault.Keyword
+		}
+		if got != c.want {
+			t.Errorf("%s: the faults are %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// The names of an operation, where there is one.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	judge := thingsJudge(t)
+	put := thing(200, "")
+	other := scenario.Interaction{Method: "BREW", Path: "/things"}
+	for got, want := range map[string]string{
+		judge.Name(put):     "putThing",
+		judge.Name(other):   "an operation that the document does not have",
+		judge.Silent(put):   "putThing gives no response",
+		judge.Silent(other): "BREW gives no response",
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// A failure has the request without what is secret, and the test that has sent it.
+func TestFailures(t *testing.T) {
+	t.Parallel()
+	x := thing(200, `{"id":"7"}`, "Key")
+	failures := thingsJudge(t).Failures(x, "a test", Asked{}, x.RequestHeader)
+	if len(failures) != 1 || failures[0].Test != "a test" || failures[0].Sent.RequestHeader.Get("Key") != "$KEY" || failures[0].Sent.Status != 200 {
+		t.Errorf("the failures are %+v", failures)
+	}
+}

@@ -1,0 +1,155 @@
+package judge
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+	"github.com/plantstore/plantstore/internal/testing/golden"
+	"github.com/plantstore/plantstore/internal/testing/must"
+)
+
+// TestResponses judges the responses in testdata/responses.txt by testdata/pots.yaml.
+func TestResponses(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("testdata/pots.yaml")
+	must.NoError(t, err)
+	file, err := os.ReadFile("testdata/responses.txt")
+	must.NoError(t, err)
+	blocks := strings.Split(strings.TrimSpace(string(file)), "\n\n")
+	for i, block := range blocks[1:] {
+		read, err := document.Parse(text)
+		must.NoError(t, err)
+		c := caseOf(t, block)
+		blocks[i+1] = strings.Join(append(c.given, c.failures(New(read, nil, c.settings))...), "\n")
+	}
+	golden.Compare(t, "testdata/responses.txt", strings.Join(blocks, "\n\n")+"\n")
+}
+
+// responseCase is a case of the file.
+type responseCase struct {
+	given    []string // its lines, but for the failures
+	settings Settings
+	x        scenario.Interaction
+	ask      string // what a test asks of the response, or nothing
+}
+
+// caseOf reads a case: lines of a request begin with >, those of the response with <, and failures are indented.
+func caseOf(t *testing.T, block string) (c responseCase) {
+	t.Helper()
+	var request, response []string
+	for line := range strings.SplitSeq(block, "\n") {
+		if strings.HasPrefix(line, " ") {
+			continue
+		}
+		c.given = append(c.given, line)
+		switch mark, rest, _ := strings.Cut(line, " "); mark {
+		case "!":
+			var isKnown bool
+			if c.settings, isKnown = settingsOf[rest]; !isKnown {
+				t.Fatalf("there are no settings %s", rest)
+			}
+		case "?":
+			c.ask = rest
+		case ">":
+			request = append(request, rest)
+		case "<":
+			response = append(response, rest)
+		}
+	}
+	c.x.Method, c.x.Path, _ = strings.Cut(request[0], " ")
+	c.x.RequestHeader, c.x.RequestBody = headerAndBody(request[1:])
+	status, err := strconv.Atoi(response[0])
+	must.NoError(t, err)
+	c.x.Status = status
+	c.x.Header, c.x.Body = headerAndBody(response[1:])
+	if c.x.Header.Get("Content-Type") == "" && len(c.x.Body) > 0 {
+		c.x.Header.Set("Content-Type", "application/json")
+	}
+	return c
+}
+
+// headerLine finds a header.
+var headerLine = regexp.MustCompile(`^([A-Z][\w-]*): (.*)$`)
+
+// headerAndBody reads lines of a message: what is no header is the body.
+func headerAndBody(lines []string) (header http.Header, body []byte) {
+	header = http.Header{}
+	for _, line := range lines {
+		found := headerLine.FindStringSubmatch(line)
+		if found == nil {
+			body = append(body, line+"\n"...)
+			continue
+		}
+		header.Add(found[1], found[2])
+	}
+	if text := strings.TrimSuffix(string(body), "\n"); header.Get("Content-Type") != scenario.EventStream {
+		body = []byte(text)
+	}
+	return header, body
+}
+
+// settingsOf are settings of cases.
+var settingsOf = map[string]Settings{
+	"exact":   {Undeclared: scenario.Exact, AnyHeader: map[string]string{"x-any": "a proxy adds it"}},
+	"head":    {Rules: scenario.Rules{Head: true}},
+	"options": {Rules: scenario.Rules{Options: true}},
+	"every":   {EveryResponse: []string{"Version"}},
+	"added":   {Undocumented: func(path string) bool { return path == "/added" }, UndocumentedResponse: says[scenario.Interaction]("added")},
+	"refusal": {Refusal: func(_ scenario.Violation, x scenario.Interaction) []scenario.Fault {
+		return says[scenario.Interaction]("refusal")(x)
+	}},
+	"response": {Response: func(_ string, x scenario.Interaction) []scenario.Fault {
+		return says[scenario.Interaction]("response")(x)
+	}},
+}
+
+// says is a check of the options that finds a fault in everything.
+func says[T any](what string) func(T) []scenario.Fault {
+	return func(T) []scenario.Fault { return one(what, "options", "is not what the options want") }
+}
+
+// asks finds the parts of what a test asks: that a request is accepted, or refused for a reason with its place, and the
+// promise.
+var asks = regexp.MustCompile(`^(\D+?)(?: in (\S+) (\S*) ?of (.*))?$`)
+
+// failures are those that the judge finds, each in lines, and what it says to the question of a test.
+func (c responseCase) failures(j *Judge) (lines []string) {
+	var asked Asked
+	var wrong error
+	if promise, isAccepted := strings.CutPrefix(c.ask, "accepted"); isAccepted {
+		wrong = j.Accepted(c.x, strings.TrimSpace(promise))
+	} else if c.ask != "" {
+		found := asks.FindStringSubmatch(c.ask)
+		asked = Asked{Violation: &scenario.Violation{Kind: scenario.Kind(found[1]), In: found[2], Pointer: found[3]}, Promise: found[4]}
+		wrong = j.Refused(c.x, *asked.Violation, asked.Promise)
+	}
+	for _, failure := range j.Failures(c.x, "a test", asked, nil) {
+		lines = append(lines, shown(failure.Rank, failure.Message, failure.Cause, failure.Root))
+	}
+	slices.Sort(lines)
+	if broken, is := errors.AsType[scenario.Broken](wrong); is {
+		lines = append(lines, shown(broken.Rank, broken.Message, broken.Cause, broken.Root))
+	}
+	return lines
+}
+
+// ranks are the names of ranks.
+var ranks = []string{"crash", "behaviour", "response", "undocumented", "header"}
+
+// shown is a failure.
+func shown(rank scenario.Rank, message, cause, root string) string {
+	line := fmt.Sprintf("  %s: %s\n    %s", ranks[rank], message, cause)
+	if root != "" {
+		line += "\n    root: " + root
+	}
+	return line
+}
