@@ -38,6 +38,7 @@ paths:
       responses:
         "200": {description: A pot., content: {application/json: {schema: {$ref: '#/components/schemas/Pot'}}}}
         "404": {description: None.}
+        "429": {description: Too many requests.}
 components:
   schemas:
     Pot: {type: object, required: [id], properties: {id: {type: integer}, color: {type: string}}}

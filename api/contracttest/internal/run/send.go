@@ -40,7 +40,7 @@ func NotWritten(operationID string, status int) scenario.Untried {
 	return scenario.Untried(fmt.Sprintf("%s is not written yet: it responds with %d", operationID, status))
 }
 
-// send sends a request, remembers the response, and judges it.
+// send sends a request, remembers the response, and judges it. That the service takes no more requests is [limited].
 func (s *session) send(request scenario.Request) error {
 	operation := s.Plan.Document.Find(request.Method, request.Path)
 	credentials, err := s.credentialsFor(s.Plan.Document.Serving(request.Method, request.Path), request.Access)
@@ -80,8 +80,14 @@ func (s *session) send(request scenario.Request) error {
 		return err
 	}
 	s.last = x
-	s.remember(x)
+	isLimited := x.Status == http.StatusTooManyRequests && !s.judgesAlone
+	if !isLimited {
+		s.remember(x)
+	}
 	s.failures = append(s.failures, s.Observe(x, s.test.Name, s.asked)...)
+	if isLimited {
+		return limited
+	}
 	return nil
 }
 

@@ -23,7 +23,9 @@ type session struct {
 
 	// What the step that is executed expects.
 	asked judge.Asked
-	last  scenario.Interaction
+	// Its Check alone says what is right.
+	judgesAlone bool
+	last        scenario.Interaction
 	// Of responses that are not as the document says.
 	failures []scenario.Failure
 	doubt    func() []scenario.Step
@@ -76,6 +78,7 @@ func (s *session) step(step scenario.Step) ([]scenario.Step, error) {
 			Violation: cmp.Or(step.Expect.Violation, step.Expect.Wrong),
 			Promise:   s.firstPromise(),
 		}
+		s.judgesAlone = judgesAlone(step)
 		if err := s.request(step); err != nil {
 			return nil, err
 		}
@@ -183,7 +186,7 @@ func (s *session) request(step scenario.Step) error {
 		return err
 	}
 	ended := s.meanwhile(step.Meanwhile)
-	err = s.send(request)
+	err = s.sendWhenAllowed(request)
 	if endedWith := <-ended; endedWith != nil && err == nil {
 		return endedWith
 	}

@@ -1,0 +1,68 @@
+package run
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// A service that limits how many requests it takes responds with 429 to the others (RFC 6585, section 4). Such a
+// response shows nothing of what a test is about: the request is sent again when the service allows it. A step whose
+// Check alone judges the response, as in a test of the limit itself, gets the 429.
+
+const (
+	// mostTries is how often a request is sent to a service that responds with 429.
+	mostTries = 4
+	// mostWait is how long one try waits for the next.
+	mostWait = 5 * time.Second
+	// usualWait is how long it waits if the service does not say.
+	usualWait = time.Second
+)
+
+// limited is why a request shows nothing.
+const limited scenario.Untried = "the service limits requests (429): raise the limit for these tests"
+
+// judgesAlone reports whether nothing but the Check of a step says what is right.
+func judgesAlone(step scenario.Step) bool {
+	return step.Check != nil && step.Expect == scenario.Expectation{}
+}
+
+// sendWhenAllowed sends a request, and again while the service responds that there are too many.
+func (s *session) sendWhenAllowed(request scenario.Request) error {
+	err := s.send(request)
+	for try := 1; try < mostTries && err == limited; try++ {
+		wait := retryAfter(s.last.Header)
+		if wait > mostWait || !sleep(s.ctx, wait) {
+			break
+		}
+		err = s.send(request)
+	}
+	return err
+}
+
+// retryAfter is how long a service asks to wait. Of its two forms (RFC 9110, section 10.2.3) one is a date.
+func retryAfter(header http.Header) time.Duration {
+	text := header.Get("Retry-After")
+	if seconds, err := strconv.Atoi(text); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return time.Until(at)
+	}
+	return usualWait
+}
+
+// sleep waits, and reports whether the run goes on.
+func sleep(ctx context.Context, wait time.Duration) bool {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
