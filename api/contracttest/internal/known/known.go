@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
@@ -141,6 +142,22 @@ func (p *Pool) Drop(names []string, value any) {
 			p.entries[name] = without(entries, value)
 		}
 	}
+}
+
+// DropBelow forgets what was seen below a place: the parts of a thing go with it.
+func (p *Pool) DropBelow(gone Place) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for name, entries := range p.entries {
+		p.entries[name] = slices.DeleteFunc(entries, func(entry Entry) bool { return entry.Place.isIn(gone) })
+	}
+}
+
+// isIn reports whether a place is another one or below it.
+func (p Place) isIn(other Place) bool {
+	levels := len(other.Trail)
+	isDeepEnough := len(p.Trail) >= levels && strings.HasPrefix(p.Shape, other.Shape)
+	return isDeepEnough && slices.Equal(p.Trail[:levels], other.Trail)
 }
 
 // Find returns the newest value under the first of some names that has a suitable one, or false.

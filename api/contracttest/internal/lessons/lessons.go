@@ -156,6 +156,7 @@ const mostLearned = 1 << 20
 func (l *Lessons) learnSuccess(operation *document.Operation, x scenario.Interaction) {
 	if x.Method == http.MethodDelete {
 		l.forget(operation, x.Path)
+		return // what the response shows is not there any more
 	}
 	if len(x.Body) > mostLearned {
 		return
@@ -216,10 +217,13 @@ func (l *Lessons) hasRefused(operation *document.Operation, value any) bool {
 	return l.refused[operation.ID+" "+fmt.Sprint(value)]
 }
 
-// forget drops the value at the end of a path, which names nothing any more.
+// forget drops the value at the end of a path, which names nothing any more, and what was below it.
 func (l *Lessons) forget(operation *document.Operation, path string) {
 	id := operation.LastPathValue(path)
-	if id != nil && operation.EndsWithParameter() {
-		l.pool.Drop(namesInPath(operation, len(operation.PathNames)-1), id)
+	if id == nil || !operation.EndsWithParameter() {
+		return
 	}
+	last := len(operation.PathNames) - 1
+	l.pool.Drop(namesInPath(operation, last), id)
+	l.pool.DropBelow(known.Place{Shape: operation.Prefix(last), Trail: operation.PathValues(path)})
 }

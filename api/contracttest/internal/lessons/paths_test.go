@@ -21,6 +21,11 @@ paths:
     get:
       operationId: listRooms
       responses: {"200": {description: Rooms., content: {application/json: {schema: {}}}}}
+  /rooms/{room}:
+    parameters: [{name: room, in: path, required: true, schema: {type: string}}]
+    delete:
+      operationId: deleteRoom
+      responses: {"200": {description: It is gone.}}
   /rooms/{room}/boards:
     parameters: [&room {name: room, in: path, required: true, schema: {type: string}}]
     get:
@@ -71,6 +76,13 @@ func TestKnownPath(t *testing.T) {
 		{func() { learn(http.MethodGet, "/rooms/r%201/boards/s2", 404, "") }, "getBoard", "/rooms/r%201/boards/s1"},
 		{func() {}, "deleteBoard", "/rooms/r%201/boards/s2"},
 		{func() { learn(http.MethodDelete, "/rooms/r%201/boards/s1", 204, "") }, "getBoard", "/rooms/r0/boards/s0"},
+		// What the response to a delete shows is gone, too.
+		{func() { learn(http.MethodGet, "/rooms/r3/boards", 200, `[{"id":"s3"}]`) }, "getBoard", "/rooms/r3/boards/s3"},
+		{func() { learn(http.MethodDelete, "/rooms/r3/boards/s3", 200, `{"id":"s3"}`) }, "getBoard", "/rooms/r0/boards/s0"},
+		// So is what was in it, and nothing else.
+		{func() { learn(http.MethodGet, "/rooms/r4/boards", 200, `[{"id":"s4"}]`) }, "getBoard", "/rooms/r4/boards/s4"},
+		{func() { learn(http.MethodGet, "/rooms/r5/boards", 200, `[{"id":"s5"}]`) }, "getBoard", "/rooms/r5/boards/s5"},
+		{func() { learn(http.MethodDelete, "/rooms/r5", 200, "") }, "getBoard", "/rooms/r4/boards/s4"},
 	}
 	for i, step := range steps {
 		step.learn()
