@@ -5,10 +5,12 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"github.com/plantstore/plantstore/api/contracttest/internal/values"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 
 	"github.com/plantstore/plantstore/internal/testing/must"
@@ -29,8 +31,9 @@ paths:
     parameters: [{name: name, in: path, required: true, schema: {type: string, pattern: '^[a-z]{0,9}$'}}]
     patch:
       operationId: changeNote
+      parameters: [{name: If-Match, in: header, schema: {type: string}}]
       requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/Note'}}}}
-      responses: {"200": {$ref: '#/components/responses/Note'}, "404": {$ref: '#/components/responses/Problem'}, "422": {$ref: '#/components/responses/Problem'}}
+      responses: {"200": {$ref: '#/components/responses/Note'}, "404": {$ref: '#/components/responses/Problem'}, "412": {$ref: '#/components/responses/Problem'}, "422": {$ref: '#/components/responses/Problem'}}
 components:
   responses:
     Note: {description: A note., content: {application/json: {schema: {type: object}}}}
@@ -85,9 +88,16 @@ func TestOddRequests(t *testing.T) {
 		"500 for a control character": {crash(func(r *http.Request, _ []byte) bool {
 			return r.Method == "PATCH" && strings.ContainsAny(r.URL.Path, "\x00\x7f")
 		}), "changeNote responds with 500"},
-		"500 for a number out of path": {crash(func(r *http.Request, _ []byte) bool { return strings.Contains(r.URL.Path, "/9999999999") }), "changeNote responds with 500"},
-		"500 for -1 in a query":        {crash(func(r *http.Request, _ []byte) bool { return r.URL.RawQuery == "q=-1" }), "addNote responds with 500"},
-		"500 for a byte in a query":    {crash(func(r *http.Request, _ []byte) bool { return strings.Contains(r.URL.RawQuery, "q=%FF") }), "addNote responds with 500"},
+		"500 for a number out of path":          {crash(func(r *http.Request, _ []byte) bool { return strings.Contains(r.URL.Path, "/9999999999") }), "changeNote responds with 500"},
+		"500 for -1 in a query":                 {crash(func(r *http.Request, _ []byte) bool { return r.URL.RawQuery == "q=-1" }), "addNote responds with 500"},
+		"500 for a byte in a query":             {crash(func(r *http.Request, _ []byte) bool { return strings.Contains(r.URL.RawQuery, "q=%FF") }), "addNote responds with 500"},
+		"500 for an entity tag without quotes":  {crash(func(r *http.Request, _ []byte) bool { return r.Header.Get("If-Match") == "*1" }), "changeNote responds with 500"},
+		"500 for an entity tag that is a quote": {crash(func(r *http.Request, _ []byte) bool { return r.Header.Get("If-Match") == `"` }), "changeNote responds with 500"},
+		"412 for an entity tag without quotes": {wrong{response: func(r *http.Request, a *reply) {
+			if slices.Contains(values.OddEntityTags, r.Header.Get("If-Match")) {
+				*a = *right.failure(412)
+			}
+		}}, ""},
 		"the optional body is required": {wrong{response: func(r *http.Request, a *reply) {
 			if r.ContentLength <= 0 && r.Method == "POST" && r.URL.Path == "/notes" {
 				*a = *right.failure(422)

@@ -1,7 +1,9 @@
 package plan
 
 import (
+	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -13,12 +15,7 @@ import (
 // parameters adds tests of every parameter, and of one that is unknown.
 func (m *singleMaker) parameters() {
 	for _, parameter := range m.operation.Parameters {
-		switch parameter.In {
-		case "path":
-			m.oddParameter(parameter, "")
-		case "query":
-			m.oddParameter(parameter, url.QueryEscape(parameter.Name)+"=")
-		}
+		m.oddParameter(parameter)
 		m.parameterVariants(parameter)
 		// Without a parameter of the path there would be another path.
 		if parameter.Required && parameter.In != "path" {
@@ -41,15 +38,34 @@ func (m *singleMaker) unknownParameter() {
 	}
 }
 
-// oddParameter adds tests of texts that services have crashed on. Before a text in a query comes its name.
-func (m *singleMaker) oddParameter(parameter *openapi3.Parameter, before string) {
-	for _, text := range values.OddTexts {
+// oddParameter adds tests of texts that services have crashed on.
+func (m *singleMaker) oddParameter(parameter *openapi3.Parameter) {
+	for _, text := range oddTexts(parameter) {
 		c := m.add("odd parameter "+parameter.Name+": "+text, "odd parameter "+parameter.Name+", survived")
-		c.withoutResource(m.firstInPath(parameter), m.Values)
+		// A service looks at a condition after it has found what the condition is of.
+		if parameter.In != "header" {
+			c.withoutResource(m.firstInPath(parameter), m.Values)
+		}
 		c.odd = true
 		c.changed = &scenario.Violation{Kind: scenario.InvalidParameter, In: parameter.In, Pointer: "/" + parameter.Name}
-		c.set(parameter, before+text)
+		if parameter.In == "query" {
+			text = url.QueryEscape(parameter.Name) + "=" + text
+		}
+		c.set(parameter, text)
 	}
+}
+
+// oddTexts are the odd texts for a parameter, as they are sent. Of headers only conditions have some, and only where
+// the document has them: most services do not read the others at all.
+func oddTexts(parameter *openapi3.Parameter) []string {
+	name := http.CanonicalHeaderKey(parameter.Name)
+	switch {
+	case parameter.In == "path", parameter.In == "query":
+		return values.OddTexts
+	case parameter.In == "header" && slices.Contains(conditionHeaders, name):
+		return values.OddEntityTags
+	}
+	return nil
 }
 
 // parameterVariants adds tests of the ways to write a parameter.

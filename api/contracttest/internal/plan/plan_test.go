@@ -12,6 +12,7 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/draft"
 	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
+	"github.com/plantstore/plantstore/api/contracttest/internal/values"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
@@ -44,6 +45,7 @@ paths:
         "404": {description: None.}
     put:
       operationId: putPot
+      parameters: [{name: if-match, in: header, schema: {type: string}}]
       requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/Pot'}}}}
       responses:
         "200": {description: Replaced., content: {application/json: {schema: {$ref: '#/components/schemas/Pot'}}}}
@@ -203,6 +205,26 @@ func TestFamilies(t *testing.T) {
 		if strings.Contains(test.Name, "createPot") {
 			t.Errorf("the operation is left out, but there is %s", test.Name)
 		}
+	}
+}
+
+// An entity tag without quotes is a condition on something that exists: a service looks for that first.
+func TestOddCondition(t *testing.T) {
+	t.Parallel()
+	p := planOf(t, Settings{})
+	found := 0
+	for _, c := range p.singlesOf(p.Document.Operation("putPot"), odd) {
+		if !strings.Contains(c.promise, "odd parameter if-match") {
+			continue
+		}
+		found++
+		isOfThing := c.use.IsOn(c.operation) && !c.absent
+		if !isOfThing || c.header.Get("If-Match") == "" {
+			t.Errorf("%s is for something that exists: %v, with If-Match: %s", c.name, isOfThing, c.header.Get("If-Match"))
+		}
+	}
+	if found != len(values.OddEntityTags) {
+		t.Errorf("there are %d tests of an odd condition, want %d", found, len(values.OddEntityTags))
 	}
 }
 
