@@ -134,10 +134,11 @@ type Test struct {
 type order int
 
 const (
-	broad order = iota // the first test of its promise
-	plain              // the plainest valid request of its operation
-	deep               // one more test of its promise
-	odd                // it may end the service
+	broad    order = iota // the first test of its promise
+	plain                 // the plainest valid request of its operation
+	deep                  // one more test of its promise
+	odd                   // it may end the service
+	clearing              // it deletes what all others need
 )
 
 // Planner makes the tests of a document. The tests of an operation are made when they are asked for.
@@ -178,7 +179,7 @@ func (p *Planner) Inferred() []string { return p.Resources.Inferred }
 
 // Tests makes the tests, one after the other, in the order in which they should run, until ctx is done: first requests
 // of each operation, until one is accepted; the plainest one with each kind of credentials; each promise once;
-// sequences; each promise again; random bodies; and what is odd.
+// sequences; each promise again; random bodies; what is odd; and deletes of all that there is.
 func (p *Planner) Tests(ctx context.Context) iter.Seq[Test] {
 	return func(yield func(Test) bool) {
 		for test := range p.all() {
@@ -200,7 +201,8 @@ type phase struct {
 }
 
 // all makes the tests: first requests come first, then each promise once. What may end the service comes
-// last. A service that has crashed on an odd request is not of use to the tests that come after it.
+// late. A service that has crashed on an odd request is not of use to the tests that come after it, and neither is one
+// that has lost all of its data.
 func (p *Planner) all() iter.Seq[Test] {
 	phases := []phase{
 		{p.rehearsals(), nil},
@@ -210,6 +212,7 @@ func (p *Planner) all() iter.Seq[Test] {
 		{p.singles(deep), nil},
 		{ofFamilies(p.randomTests), nil},
 		{p.singles(odd), nil},
+		{p.singles(clearing), nil},
 	}
 	return func(yield func(Test) bool) {
 		for number, phase := range phases {
@@ -270,13 +273,11 @@ func ofFamilies(families ...func() []Test) iter.Seq[Test] {
 }
 
 // singles yields the tests of one request that run at some time. Operations that may create something come
-// first, so that there is something to read.
+// first, so that there is something to read, and those that delete it last.
 func (p *Planner) singles(when order) iter.Seq[Test] {
 	return func(yield func(Test) bool) {
 		operations := slices.Clone(p.Document.Operations)
-		slices.SortStableFunc(operations, func(one, other *document.Operation) int {
-			return rankOf(one) - rankOf(other)
-		})
+		slices.SortStableFunc(operations, singlesOrder)
 		for _, operation := range operations {
 			for _, single := range p.singlesOf(operation, when) {
 				if !yield(single.test(p)) {
@@ -287,10 +288,22 @@ func (p *Planner) singles(when order) iter.Seq[Test] {
 	}
 }
 
-// rankOf is 0 for an operation that may create something, else 1.
+// singlesOrder is less than 0 if the tests of an operation come before those of another one. Deletes have the parts of a
+// thing before the thing.
+func singlesOrder(one, other *document.Operation) int {
+	if isDelete(one) && isDelete(other) {
+		return len(other.PathNames) - len(one.PathNames)
+	}
+	return rankOf(one) - rankOf(other)
+}
+
+// rankOf is lower for an operation that may create something, and higher for one that deletes.
 func rankOf(operation *document.Operation) int {
-	if operation.Method == http.MethodPost {
+	switch {
+	case operation.Method == http.MethodPost:
 		return 0
+	case isDelete(operation):
+		return 2
 	}
 	return 1
 }

@@ -88,7 +88,7 @@ func checked(steps []scenario.Step, got scenario.Interaction) string {
 }
 
 // A first request of each operation comes first, those that read before those that create, and a delete after all.
-// Then comes the plainest one with each kind of credentials, once.
+// Then comes the plainest one with each kind of credentials, once, and that of a delete is the last one again.
 func TestPlainFirst(t *testing.T) {
 	t.Parallel()
 	var names []string
@@ -97,7 +97,7 @@ func TestPlainFirst(t *testing.T) {
 	}
 	want := []string{
 		"listPots, first request", "getPot, first request", "createPot, first request", "putPot, first request", "deletePot, first request",
-		"createPot, credentials open", "listPots, credentials open", "deletePot, credentials open", "getPot, credentials open", "putPot, credentials open",
+		"createPot, credentials open", "listPots, credentials open", "getPot, credentials open", "putPot, credentials open", "deletePot, credentials open",
 	}
 	if got := names[:len(want)]; !slices.Equal(got, want) {
 		t.Errorf("the first tests are %q, want %q", got, want)
@@ -131,6 +131,61 @@ func TestBreadthFirst(t *testing.T) {
 	}
 	if again == "" {
 		t.Error("nothing is tried again")
+	}
+}
+
+// racksDocument has pots in racks, and a delete of all racks. What its operations say beside is not of interest here.
+const racksDocument = `
+openapi: 3.0.3
+info: {title: Racks, version: "1"}
+paths:
+  /racks:
+    delete:
+      operationId: clearRacks
+      parameters: [{name: force, in: query, schema: {type: boolean}}]
+      responses: &done {"204": {description: Done.}, "404": {description: None.}}
+  /racks/{rack}:
+    parameters: [&rack {name: rack, in: path, required: true, schema: {type: string}}]
+    delete: {operationId: deleteRack, responses: *done}
+  /racks/{rack}/pots/{pot}:
+    parameters: [*rack, {name: pot, in: path, required: true, schema: {type: string}}]
+    delete: {operationId: deletePot, responses: *done}
+    put:
+      operationId: putPot
+      requestBody: {content: {application/json: {schema: {type: object, properties: {size: {type: integer}}}}}}
+      responses: *done
+`
+
+// A delete comes after what others do with the same thing, one of a part before that of the whole, and one of all that
+// there is at the end: what is deleted, no test can use any more.
+func TestDeletesComeLate(t *testing.T) {
+	t.Parallel()
+	read, err := document.Parse([]byte(racksDocument))
+	must.NoError(t, err)
+	p := New(judge.New(read, nil, judge.Settings{}), Settings{Scope: func(scenario.Operation) string { return "" }})
+	for _, when := range []order{plain, broad, deep, odd, clearing} {
+		var operations []string
+		for test := range p.singles(when) {
+			operation, _, _ := strings.Cut(test.Name, ",")
+			operations = append(operations, operation)
+		}
+		want := []string{"putPot", "deletePot", "deleteRack"}
+		switch when {
+		case plain:
+			want = append(want, "clearRacks")
+		case clearing:
+			want = []string{"clearRacks"}
+		}
+		if got := slices.Compact(operations); !slices.Equal(got, want) {
+			t.Errorf("of order %d are tests of %q, want %q", when, got, want)
+		}
+	}
+	last := ""
+	for test := range p.Tests(t.Context()) {
+		last = test.Name
+	}
+	if !strings.HasPrefix(last, "clearRacks") {
+		t.Errorf("the last test is %s", last)
 	}
 }
 

@@ -55,8 +55,11 @@ func (m *singleMaker) putInOrder() {
 	for _, demanded := range m.tests.promises {
 		seen[demanded] = false
 	}
+	clears := m.clears(m.operation)
 	for _, c := range m.tests.singles {
 		switch {
+		case clears && c.order != plain:
+			c.order = clearing
 		case strings.Contains(c.name, ", odd "):
 			c.order = odd
 		case seen[c.promise] && c.order != plain:
@@ -65,6 +68,14 @@ func (m *singleMaker) putInOrder() {
 		seen[c.promise] = true
 	}
 	m.tests.promises = slices.Collect(maps.Keys(seen))
+}
+
+// clears reports whether an operation deletes a list with all that is in it: DELETE /things beside /things/{id}.
+func (p *Planner) clears(operation *document.Operation) bool {
+	return isDelete(operation) && slices.ContainsFunc(p.Document.Operations, func(other *document.Operation) bool {
+		above, found := other.Above()
+		return found && document.Shape(above) == document.Shape(operation.Template)
+	})
 }
 
 // unsupport reports something of the operation that no test tries.
