@@ -1,9 +1,11 @@
 package run
 
 import (
+	"errors"
 	"net/http"
 	"testing"
 
+	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
 	"github.com/plantstore/plantstore/api/contracttest/internal/plan"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
@@ -25,5 +27,45 @@ func TestUntriedDraw(t *testing.T) {
 	outcome := runnerOf(t).Run(t.Context(), test, Target{URL: "http://pots.example", Transport: target})
 	if len(outcome.Failures) != 1 || draws != 2 {
 		t.Errorf("%+v after %d draws", outcome, draws)
+	}
+}
+
+// Each cause of a test of draws is told once, with a body that was made smaller, and a service that does not respond is
+// not asked again.
+func TestDraws(t *testing.T) {
+	t.Parallel()
+	drawn := func(checked func(*values.Draws) error) plan.Test {
+		return plan.Test{Draws: 20, Test: scenario.Test{Name: "a test"}, Drawn: func(draws *values.Draws) scenario.Test {
+			return scenario.Test{Name: "a test", Steps: func() []scenario.Step {
+				return []scenario.Step{step("GET", "/pots/7", scenario.Expectation{}), scenario.Verify(func() error { return checked(draws) })}
+			}}
+		}}
+	}
+	target := Target{URL: "http://pots.example", Transport: &carried{status: 404}}
+	runner := runnerOf(t)
+	runner.Observe = func(scenario.Interaction, string, judge.Asked) []scenario.Failure { return nil }
+	outcome := runner.Run(t.Context(), drawn(func(draws *values.Draws) error {
+		heads := 0
+		for range 10 {
+			if draws.Coin() {
+				heads++
+			}
+		}
+		if heads < 2 {
+			return nil
+		}
+		return scenario.BrokenBy("heads", "%d heads", heads)
+	}), target)
+	if len(outcome.Failures) != 1 || outcome.Failures[0].Message != "2 heads" {
+		t.Errorf("it is told that %+v", outcome.Failures)
+	}
+	silent := &failing{with: errors.New("no response"), times: 1000}
+	outcome = runner.Run(t.Context(), drawn(func(*values.Draws) error { return nil }), Target{URL: "http://pots.example", Transport: silent})
+	if len(outcome.Failures) != 1 || silent.sent != 1 {
+		t.Errorf("%d requests were sent to a service that does not respond: %+v", silent.sent, outcome.Failures)
+	}
+	outcome = runner.Run(t.Context(), drawn(func(*values.Draws) error { return scenario.Untried("why") }), target)
+	if outcome.Untried != "why" || len(outcome.Failures) > 0 {
+		t.Errorf("what cannot be tried is %+v", outcome)
 	}
 }

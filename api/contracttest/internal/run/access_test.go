@@ -1,0 +1,180 @@
+package run
+
+import (
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
+	"github.com/plantstore/plantstore/api/contracttest/internal/plan"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+	"github.com/plantstore/plantstore/internal/testing/must"
+)
+
+const closedDocument = `
+openapi: 3.0.3
+info: {title: Closed, version: "1"}
+security: [{one: [], other: []}, {token: []}]
+paths:
+  /both: {get: {operationId: both, responses: &ok {"200": {description: OK.}, default: {description: Others.}}}}
+  /basic: {get: {operationId: basic, security: [{basic: []}], responses: *ok}}
+  /query: {get: {operationId: query, security: [{query: []}], parameters: [{name: q, in: query, schema: {type: string}}], responses: *ok}}
+  /open: {get: {operationId: open, security: [], responses: *ok}}
+  /either: {get: {operationId: either, security: [{}, {token: []}], responses: *ok}}
+components:
+  securitySchemes:
+    one: {type: apiKey, in: header, name: x-one}
+    other: {type: apiKey, in: cookie, name: other}
+    query: {type: apiKey, in: query, name: a key}
+    token: {type: http, scheme: bearer}
+    basic: {type: http, scheme: Basic}
+`
+
+// carried records the credentials of the last request, and responds with a status.
+type carried struct {
+	status int
+	got    string
+	sent   int
+}
+
+func (c *carried) RoundTrip(r *http.Request) (*http.Response, error) {
+	c.got = r.URL.RawQuery
+	c.sent++
+	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
+		c.got += " " + name + ": " + strings.Join(r.Header[name], ", ")
+	}
+	c.got = strings.TrimSpace(c.got)
+	return &http.Response{StatusCode: c.status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(""))}, nil
+}
+
+// closedRunner runs tests of closedDocument, or of one that says nothing of security.
+func closedRunner(t *testing.T, saysNothing bool) *Runner {
+	t.Helper()
+	text := closedDocument
+	if saysNothing {
+		text = strings.Replace(text, "security: [{one: [], other: []}, {token: []}]\n", "", 1)
+	}
+	read, err := document.Parse([]byte(text))
+	must.NoError(t, err)
+	of := judge.New(read, nil, judge.Settings{})
+	return &Runner{
+		Plan:    plan.New(of, plan.Settings{Scope: func(scenario.Operation) string { return "" }}),
+		Observe: func(scenario.Interaction, string, judge.Asked) []scenario.Failure { return nil },
+	}
+}
+
+// A request has the credentials that its test is about, and no others; one of another test has those of the first set of
+// schemes that there are some for.
+func TestAccess(t *testing.T) {
+	t.Parallel()
+	all := scenario.Credentials{"one": "1", "other": "2", "query": "a&b", "token": "t", "basic": "u:p"}
+	const untried = "untried: "
+	for name, c := range map[string]struct {
+		path        string
+		credentials scenario.Credentials
+		header      http.Header
+		access      scenario.Access
+		want        string
+	}{
+		"usual":                         {"/both", all, nil, scenario.Access{}, "Cookie: other=2 X-One: 1"},
+		"usual, the second set":         {"/both", scenario.Credentials{"one": "1", "token": "t"}, nil, scenario.Access{}, "Authorization: Bearer t"},
+		"usual, basic":                  {"/basic", all, nil, scenario.Access{}, "Authorization: Basic dTpw"},
+		"usual, in the query":           {"/query", all, nil, scenario.Access{}, "a+key=a%26b"},
+		"usual, of an open operation":   {"/open", all, nil, scenario.Access{}, ""},
+		"usual, either":                 {"/either", all, nil, scenario.Access{}, "Authorization: Bearer t"},
+		"usual, no operation":           {"/nowhere", all, nil, scenario.Access{}, ""},
+		"usual, none are given":         {"/both", nil, nil, scenario.Access{}, ""},
+		"all":                           {"/open", scenario.Credentials{"one": "1", "token": "t"}, nil, scenario.Access{All: true}, "Authorization: Bearer t X-One: 1"},
+		"none":                          {"/both", all, nil, scenario.Access{Chosen: true}, ""},
+		"chosen":                        {"/both", all, nil, scenario.Access{Chosen: true, Only: []string{"token"}}, "Authorization: Bearer t"},
+		"chosen, none are given":        {"/both", nil, nil, scenario.Access{Chosen: true, Only: []string{"token"}}, untried + string(noCredentials)},
+		"chosen, one of two is missing": {"/both", scenario.Credentials{"one": "1"}, nil, scenario.Access{Chosen: true, Only: []string{"one", "other"}}, untried + string(noCredentials)},
+		"wrong":                         {"/both", all, nil, scenario.Access{Chosen: true, Only: []string{"one", "other"}, Wrong: "other"}, "Cookie: other=not-a-credential X-One: 1"},
+		"wrong, none are given":         {"/both", nil, nil, scenario.Access{Chosen: true, Only: []string{"token"}, Wrong: "token"}, "Authorization: Bearer not-a-credential"},
+		"wrong, basic":                  {"/basic", all, nil, scenario.Access{Chosen: true, Only: []string{"basic"}, Wrong: "basic"}, "Authorization: Basic bm90LWEtY3JlZGVudGlhbDpub3QtYS1jcmVkZW50aWFs"},
+		"cut":                           {"/both", scenario.Credentials{"token": "token"}, nil, scenario.Access{Chosen: true, Only: []string{"token"}, Wrong: "token", Form: scenario.Cut}, "Authorization: Bearer toke"},
+		"cut, of one character":         {"/both", all, nil, scenario.Access{Chosen: true, Only: []string{"token"}, Wrong: "token", Form: scenario.Cut}, untried + string(noCredentials)},
+		"bare":                          {"/both", all, nil, scenario.Access{Chosen: true, Only: []string{"token"}, Wrong: "token", Form: scenario.Bare}, "Authorization: Bearer"},
+		"without a scope":               {"/both", all, nil, scenario.Access{WithoutScope: "write"}, "Authorization: Bearer reader"},
+		"without another scope":         {"/both", all, nil, scenario.Access{WithoutScope: "read"}, untried + string(noCredentials)},
+		"header":                        {"/both", nil, http.Header{"Authorization": {"Bearer h"}, "X-Other": {"x"}}, scenario.Access{}, "Authorization: Bearer h X-Other: x"},
+		"header, none":                  {"/both", nil, http.Header{"Authorization": {"Bearer h"}, "X-Other": {"x"}}, scenario.Access{Chosen: true}, "X-Other: x"},
+		"header, chosen":                {"/both", nil, http.Header{"Authorization": {"Bearer h"}}, scenario.Access{Chosen: true, Only: []string{"token"}}, "Authorization: Bearer h"},
+		"header, basic":                 {"/basic", nil, http.Header{"Authorization": {"Basic dTpw"}}, scenario.Access{Chosen: true, Only: []string{"basic"}}, "Authorization: Basic dTpw"},
+		"header, a key":                 {"/both", nil, http.Header{"X-One": {"1"}, "Cookie": {"other=2; a=b"}}, scenario.Access{Chosen: true, Only: []string{"one", "other"}}, "Cookie: other=2 X-One: 1"},
+		"header, another cookie":        {"/both", nil, http.Header{"X-One": {"1"}, "Cookie": {"a=b"}}, scenario.Access{Chosen: true, Only: []string{"one", "other"}}, untried + string(noCredentials)},
+		"header, less than the target":  {"/both", scenario.Credentials{"token": "t"}, http.Header{"Authorization": {"Bearer h"}}, scenario.Access{}, "Authorization: Bearer t"},
+		"header, beside the cookies":    {"/both", all, http.Header{"Cookie": {"other=3; a=b"}}, scenario.Access{}, "Cookie: other=2; a=b X-One: 1"},
+		"header, open without a word":   {"/both", nil, http.Header{"Authorization": {"Bearer h"}}, scenario.Access{Chosen: true}, untried + string(unsaidSecurity)},
+		"target, open without a word":   {"/both", all, nil, scenario.Access{Chosen: true}, ""},
+	} {
+		runner := closedRunner(t, strings.HasSuffix(name, "without a word"))
+		runner.Header = c.header
+		service := &carried{status: http.StatusOK}
+		test := scenario.Test{Name: "a test", Steps: func() []scenario.Step {
+			return []scenario.Step{{Send: func() (scenario.Request, error) {
+				return scenario.Request{Method: "GET", Path: c.path, Header: http.Header{}, Access: c.access}, nil
+			}}}
+		}}
+		target := Target{
+			URL: "http://closed.example", Transport: service, Credentials: c.credentials,
+			Without: map[string]scenario.Credentials{"write": {"token": "reader"}},
+		}
+		got := ""
+		if outcome := runner.Run(t.Context(), plan.Test{Test: test}, target); outcome.IsKept() {
+			got = service.got
+		} else {
+			got = said(outcome)
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// A service that asks for credentials in vain is asked once. That it asks at paths that it does not have shows nothing.
+func TestAsksInVain(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		path        string
+		status      int
+		credentials scenario.Credentials
+		access      scenario.Access
+		want        string // twice
+		sent        int
+	}{
+		"401":                       {"/both", 401, nil, scenario.Access{}, "untried: " + string(noCredentials), 1},
+		"403":                       {"/both", 403, nil, scenario.Access{}, "untried: " + string(noCredentials), 1},
+		"404":                       {"/both", 404, nil, scenario.Access{}, "kept", 2},
+		"with credentials":          {"/both", 401, scenario.Credentials{"token": "t"}, scenario.Access{}, "kept", 2},
+		"in a test of credentials":  {"/both", 401, nil, scenario.Access{Chosen: true}, "kept", 2},
+		"of an open operation":      {"/open", 401, nil, scenario.Access{}, "kept", 2},
+		"at no path":                {"/nowhere", 401, nil, scenario.Access{}, "untried: " + string(noCredentials), 2},
+		"at no path, with any":      {"/nowhere", 401, scenario.Credentials{"query": "q"}, scenario.Access{}, "kept", 2},
+		"at no path, not found":     {"/nowhere", 404, nil, scenario.Access{}, "kept", 2},
+		"of what is not written":    {"/open", 501, nil, scenario.Access{}, "untried: open is not written yet: it responds with 501", 2},
+		"of what cannot be written": {"/nowhere", 501, nil, scenario.Access{}, "kept", 2},
+	} {
+		runner := closedRunner(t, false)
+		runner.NotWritten = http.StatusNotImplemented
+		service := &carried{status: c.status}
+		for range 2 {
+			test := scenario.Test{Name: "a test", Steps: func() []scenario.Step {
+				return []scenario.Step{{Send: func() (scenario.Request, error) {
+					return scenario.Request{Method: "GET", Path: c.path, Header: http.Header{}, Access: c.access}, nil
+				}}}
+			}}
+			outcome := runner.Run(t.Context(), plan.Test{Test: test}, Target{URL: "http://closed.example", Transport: service, Credentials: c.credentials})
+			if got := said(outcome); got != c.want {
+				t.Errorf("%s: %q, want %q", name, got, c.want)
+			}
+		}
+		if service.sent != c.sent {
+			t.Errorf("%s: %d requests were sent, want %d", name, service.sent, c.sent)
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"syscall"
+	"testing"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
+	"github.com/plantstore/plantstore/api/contracttest/internal/plan"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// failing is a transport that fails some times before it responds.
+type failing struct {
+	with  error
+	times int
+	sent  int
+}
+
+func (f *failing) RoundTrip(*http.Request) (*http.Response, error) {
+	f.sent++
+	if f.sent <= f.times {
+		return nil, f.with
+	}
+	return &http.Response{StatusCode: http.StatusNotFound, Header: http.Header{}, Body: http.NoBody}, nil
+}
+
+// A connection that was closed is tried again, once. What fails otherwise is the failure of the operation, and that the
+// service is gone the failure of all.
+func TestNoResponse(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		with  error
+		times int
+		sent  int
+		want  string // rank, cause, message
+	}{
+		"closed once":  {io.EOF, 1, 2, "kept"},
+		"closed twice": {io.EOF, 2, 2, "0 getPot gives no response: EOF"},
+		"reset once":   {syscall.ECONNRESET, 1, 2, "kept"},
+		"refused":      {fmt.Errorf("dial: %w", syscall.ECONNREFUSED), 2, 1, "0 the service accepts no connection: dial: connection refused"},
+		"broken":       {errors.New("malformed"), 2, 1, "0 getPot gives no response: malformed"},
+	} {
+		service := &failing{with: c.with, times: c.times}
+		test := scenario.Test{Name: "a test", Steps: func() []scenario.Step {
+			return []scenario.Step{step("GET", "/pots/7", scenario.Expectation{})}
+		}}
+		outcome := runnerOf(t).Run(t.Context(), plan.Test{Test: test}, Target{URL: "http://pots.example", Transport: service})
+		got := said(outcome)
+		if len(outcome.Failures) > 0 {
+			failure := outcome.Failures[0]
+			got = fmt.Sprintf("%d %s: %s", failure.Rank, failure.Cause, failure.Message)
+			if failure.Sent.URL != "http://pots.example/pots/7" || failure.Sent.Status != 0 {
+				t.Errorf("%s: sent was %+v", name, failure.Sent)
+			}
+		}
+		if got != c.want || service.sent != c.sent {
+			t.Errorf("%s: %s after %d requests, want %s after %d", name, got, service.sent, c.want, c.sent)
+		}
+	}
+}
+
+// A failure has the test, the last request without what is secret, and a cause: its own, the crash of the service, or the
+// promise of the test.
+func TestFailureOf(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		status int
+		err    error
+		want   string
+	}{
+		"a promise":                  {404, scenario.Brokenf("wrong"), "1 shown: wrong, sent GET"},
+		"a cause":                    {404, scenario.BrokenBy("a cause", "wrong"), "1 a cause: wrong, sent GET"},
+		"a cause and a crash":        {500, scenario.BrokenBy("a cause", "wrong"), "1 a cause: wrong, sent GET"},
+		"a crash":                    {500, scenario.Brokenf("wrong"), "0 getPot responds with 500: wrong, sent GET"},
+		"a check of the options":     {404, errors.New("wrong"), "1 shown: wrong, sent GET"},
+		"a response":                 {404, scenario.Broken{Rank: scenario.Response, Root: "root", Message: "wrong"}, "2 shown: wrong, sent GET, root"},
+		"without a request":          {404, scenario.Broken{Rank: scenario.Header, Message: "wrong", Unsent: true}, "4 shown: wrong, sent "},
+		"without a request, a crash": {500, scenario.Broken{Rank: scenario.Header, Message: "wrong", Unsent: true}, "4 shown: wrong, sent "},
+	} {
+		runner := runnerOf(t)
+		runner.Observe = func(scenario.Interaction, string, judge.Asked) []scenario.Failure { return nil }
+		runner.Header = http.Header{"Key": {"secret"}}
+		test := scenario.Test{Name: "a test", Shows: []string{"first", "shown"}, Steps: func() []scenario.Step {
+			return []scenario.Step{step("GET", "/pots/7", scenario.Expectation{}), scenario.Verify(func() error { return c.err })}
+		}}
+		outcome := runner.Run(t.Context(), plan.Test{Test: test}, Target{URL: "http://pots.example", Transport: &carried{status: c.status}})
+		if len(outcome.Failures) != 1 {
+			t.Fatalf("%s: %+v", name, outcome)
+		}
+		failure := outcome.Failures[0]
+		got := fmt.Sprintf("%d %s: %s, sent %s", failure.Rank, failure.Cause, failure.Message, failure.Sent.Method)
+		if failure.Root != "" {
+			got += ", " + failure.Root
+		}
+		if key := failure.Sent.RequestHeader.Get("Key"); key == "secret" || failure.Test != "a test" {
+			t.Errorf("%s: the key is %q in %q", name, key, failure.Test)
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// What a response is judged by is what its step expects, or says that is wrong, and the first promise of the test.
+func TestAsked(t *testing.T) {
+	t.Parallel()
+	wrong := step("GET", "/pots/7", scenario.Expectation{Wrong: &scenario.Violation{Kind: scenario.Conflict}})
+	for name, c := range map[string]struct {
+		step  scenario.Step
+		shows []string
+		want  string
+	}{
+		"nothing":  {step("GET", "/pots/7", scenario.Expectation{}), nil, " a test"},
+		"expected": {step("GET", "/pots/7", scenario.Refused(scenario.UnknownResource)), []string{"first", "shown"}, "unknown resource first"},
+		"wrong":    {wrong, []string{"first", "shown"}, "conflict first"},
+	} {
+		runner := runnerOf(t)
+		got := ""
+		runner.Observe = func(_ scenario.Interaction, _ string, asked judge.Asked) []scenario.Failure {
+			if asked.Violation != nil {
+				got = string(asked.Violation.Kind)
+			}
+			got += " " + asked.Promise
+			return nil
+		}
+		test := scenario.Test{Name: "a test", Shows: c.shows, Steps: func() []scenario.Step { return []scenario.Step{c.step} }}
+		runner.Run(t.Context(), plan.Test{Test: test}, Target{URL: "http://pots.example", Transport: &carried{status: 404}})
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package run
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
+	"github.com/plantstore/plantstore/api/contracttest/internal/plan"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+	"github.com/plantstore/plantstore/internal/testing/must"
+)
+
+// deletable has a DELETE, too.
+func deletable(t *testing.T) *Runner {
+	t.Helper()
+	read, err := document.Parse([]byte(conditional.Replace(potsDocument)))
+	must.NoError(t, err)
+	of := judge.New(read, nil, judge.Settings{})
+	return &Runner{
+		Plan: plan.New(of, plan.Settings{Scope: func(scenario.Operation) string { return "" }}),
+		Observe: func(x scenario.Interaction, test string, asked judge.Asked) []scenario.Failure {
+			return of.Failures(x, test, asked, nil)
+		},
+	}
+}
+
+// keeping is a service that creates and deletes whatever it is sent, and finds nothing, or all.
+func keeping(found int) service {
+	return func(r *http.Request, body string) (int, string) {
+		switch r.Method {
+		case http.MethodPost:
+			return http.StatusCreated, body
+		case http.MethodDelete:
+			return http.StatusNoContent, ""
+		}
+		if found == http.StatusOK {
+			return found, `{"id":7}`
+		}
+		return found, ""
+	}
+}
+
+// create is a step that creates a pot.
+func create(id int64) scenario.Step {
+	return scenario.Step{Create: &scenario.Thing{Creator: "createPot", ID: id, Sent: map[string]any{}}}
+}
+
+// What tests have created and not deleted is removed at the end of a run, once, unless it is interrupted.
+func TestRemoveCreated(t *testing.T) {
+	t.Parallel()
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	late, end := context.WithDeadline(t.Context(), time.Now())
+	defer end()
+	for name, c := range map[string]struct {
+		ctx   context.Context
+		steps []scenario.Step
+		want  string
+	}{
+		"nothing":        {t.Context(), nil, ""},
+		"two":            {t.Context(), []scenario.Step{create(8), create(7)}, "DELETE /pots/7 , DELETE /pots/8 "},
+		"deleted before": {t.Context(), []scenario.Step{create(7), create(8), step("DELETE", "/pots/7", scenario.Expectation{})}, "DELETE /pots/8 "},
+		"interrupted":    {canceled, []scenario.Step{create(7)}, ""},
+		"out of time":    {late, []scenario.Step{create(7)}, "DELETE /pots/7 "},
+	} {
+		runner := deletable(t)
+		target := &recorded{service: keeping(http.StatusNotFound)}
+		test := scenario.Test{Name: "a test", Steps: func() []scenario.Step { return c.steps }}
+		runner.Run(t.Context(), plan.Test{Test: test}, Target{URL: "http://pots.example/", Transport: target})
+		before := len(target.sent)
+		for range 2 {
+			runner.RemoveCreated(c.ctx, Target{URL: "http://pots.example/", Transport: target})
+		}
+		if got := strings.Join(target.sent[before:], ", "); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// Where what a create has made was never found, that is the cause of what is not found there, and below it.
+func TestNeverFound(t *testing.T) {
+	t.Parallel()
+	read := func(path string) scenario.Step { return step("GET", path, scenario.Accepted) }
+	for name, c := range map[string]struct {
+		found int
+		steps []scenario.Step
+		want  string
+	}{
+		"what was created":           {404, []scenario.Step{create(7), read("/pots/7")}, "createPot: what it creates is not found"},
+		"what is below it":           {404, []scenario.Step{create(7), read("/pots/7/parts")}, "createPot: what it creates is not found"},
+		"what has a longer name":     {404, []scenario.Step{create(7), read("/pots/77")}, "getPot: refuses valid requests with 404"},
+		"what was not created":       {404, []scenario.Step{read("/pots/7")}, "getPot: refuses valid requests with 404"},
+		"what is refused":            {400, []scenario.Step{create(7), read("/pots/7")}, "getPot: refuses valid requests with 400"},
+		"what was deleted":           {404, []scenario.Step{create(7), step("DELETE", "/pots/7", scenario.Expectation{}), read("/pots/7")}, "getPot: refuses valid requests with 404"},
+		"what another one has found": {404, []scenario.Step{create(7), create(8), read("/pots/found"), read("/pots/8")}, "createPot: what it creates is not found"},
+	} {
+		runner := deletable(t)
+		runner.Observe = func(scenario.Interaction, string, judge.Asked) []scenario.Failure { return nil }
+		service := keeping(c.found)
+		target := &recorded{service: func(r *http.Request, body string) (int, string) {
+			if strings.HasSuffix(r.URL.Path, "found") {
+				return http.StatusOK, `{"id":7}`
+			}
+			return service(r, body)
+		}}
+		test := scenario.Test{Name: "a test", Steps: func() []scenario.Step { return c.steps }}
+		outcome := runner.Run(t.Context(), plan.Test{Test: test}, Target{URL: "http://pots.example", Transport: target})
+		if len(outcome.Failures) != 1 || outcome.Failures[0].Cause != c.want {
+			t.Errorf("%s: %+v, want %q", name, outcome, c.want)
+		}
+	}
+	// One of them was found.
+	runner := deletable(t)
+	runner.Observe = func(scenario.Interaction, string, judge.Asked) []scenario.Failure { return nil }
+	finds := true
+	target := &recorded{service: func(r *http.Request, body string) (int, string) {
+		if r.Method == http.MethodGet && finds {
+			finds = false
+			return http.StatusOK, `{"id":7}`
+		}
+		return keeping(http.StatusNotFound)(r, body)
+	}}
+	test := scenario.Test{Name: "a test", Steps: func() []scenario.Step { return []scenario.Step{create(7), read("/pots/7"), read("/pots/7")} }}
+	outcome := runner.Run(t.Context(), plan.Test{Test: test}, Target{URL: "http://pots.example", Transport: target})
+	if want := "getPot: refuses valid requests with 404"; len(outcome.Failures) != 1 || outcome.Failures[0].Cause != want {
+		t.Errorf("what was found before: %+v, want %q", outcome, want)
+	}
+}
