@@ -119,7 +119,7 @@ func says[T any](what string) func(T) []scenario.Fault {
 
 // asks finds the parts of what a test asks: that a request is accepted, or refused for a reason with its place, and the
 // promise.
-var asks = regexp.MustCompile(`^(\D+?)(?: in (\S+) (\S*) ?of (.*))?$`)
+var asks = regexp.MustCompile(`^([a-z ]+?)(?: in (\S+) (\S*))?(?: of(?: (.*))?)?$`)
 
 // failures are those that the judge finds, each in lines, and what it says to the question of a test.
 func (c responseCase) failures(j *Judge) (lines []string) {

@@ -1,0 +1,120 @@
+package document
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
+)
+
+// An operation is found by its id, by a request, or by the shape of its path.
+func TestFind(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("testdata/plain.yaml")
+	must.NoError(t, err)
+	d, err := Parse(text)
+	must.NoError(t, err)
+	for call, got := range map[string]*Operation{
+		"list, the operation list":         d.Operation("list"),
+		"-, the operation other":           d.Operation("other"),
+		"latest, GET /things/latest":       d.Find("GET", "/things/latest"),
+		"get, GET /things/7":               d.Find("GET", "/things/7"),
+		"-, HEAD /things/7":                d.Find("HEAD", "/things/7"),
+		"-, GET /things/7/":                d.Find("GET", "/things/7/"),
+		"get, serving HEAD /things/7":      d.Serving("HEAD", "/things/7"),
+		"-, serving PATCH /things":         d.Serving("PATCH", "/things"),
+		"-, serving HEAD /nowhere":         d.Serving("HEAD", "/nowhere"),
+		"remove, DELETE at /things/{}":     d.At("DELETE", "/things/{}"),
+		"part, GET at /things/{}/parts/{}": d.At("GET", "/things/{}/parts/{}"),
+		"-, POST at /things/{}":            d.At("POST", "/things/{}"),
+	} {
+		id := "-"
+		if got != nil {
+			id = got.ID
+		}
+		if want := call[:min(len(id), len(call))]; id != want {
+			t.Errorf("%s: it is %s", call, id)
+		}
+	}
+	part := d.Operation("part")
+	for got, want := range map[string]string{
+		fmt.Sprint(part.PathValues("/things/a%2Fb/parts/c%20d/")):     "[a%2Fb c%20d]",
+		fmt.Sprint(part.PathValues("/things/7")):                      "[]",
+		fmt.Sprint(part.LastPathValue("/things/7/parts/c%20d/")):      "c d",
+		fmt.Sprint(part.LastPathValue("/things/7")):                   "<nil>",
+		fmt.Sprint(d.Operation("list").LastPathValue("/things")):      "<nil>",
+		fmt.Sprint(d.Operation("get").Parameter("path", "id").In):     "path",
+		fmt.Sprint(d.Operation("get").Parameter("query", "id")):       "<nil>",
+		fmt.Sprint(d.Scheme("other").Type, d.IsCredential("X-Key")):   "true",
+		fmt.Sprint(d.IsCredential("Cookie"), d.IsCredential("Other")): "true false",
+		fmt.Sprint(part.Prefix(-1)):                                   "",
+	} {
+		if got != want {
+			t.Errorf("it is %q, want %q", got, want)
+		}
+	}
+}
+
+// A name is one of the document if a parameter has it, or a member at any depth of a body.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	const text = `
+openapi: 3.0.3
+info: {title: Names, version: "1"}
+paths:
+  /a:
+    post:
+      parameters: [{name: query, in: query, schema: {type: object, properties: {inQuery: {}}}}]
+      requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Whole'}}}}
+      responses: {"200": {description: OK., content: {application/json: {schema: {type: object, properties: {received: {}}}}}}}
+components:
+  schemas:
+    Whole:
+      type: object
+      additionalProperties: {type: object, properties: {additional: {}}}
+      properties:
+        top: {type: array, items: {type: object, properties: {item: {}}}}
+        again: {$ref: '#/components/schemas/Whole'}
+        deep: {type: object, properties: {deeper: {}}}
+      allOf: [{properties: {all: {}}}]
+      anyOf: [{properties: {any: {}}}]
+      oneOf: [{properties: {one: {}}}]
+      not: {properties: {no: {}}}
+`
+	d, err := Parse([]byte(text))
+	must.NoError(t, err)
+	for name, want := range map[string]bool{
+		"query": true, "top": true, "item": true, "additional": true, "deeper": true, "all": true, "any": true, "one": true,
+		"no": false, "inQuery": false, "received": false, "other": false,
+	} {
+		if got := d.Names(name); got != want {
+			t.Errorf("the document has the name %s: %v, want %v", name, got, want)
+		}
+	}
+}
+
+// What is no document is an error.
+func TestNoDocument(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`[]`:                   "is not an object",
+		`openapi`:              "is not an object",
+		`{"a": `:               "yaml: ",
+		`{"openapi": "4.0.0"}`: "is neither OpenAPI 3 nor Swagger 2.0: its member openapi is 4.0.0",
+		`{"swagger": "1.2"}`:   "is neither OpenAPI 3 nor Swagger 2.0: its member openapi is <nil>",
+		`{"openapi": "3.0.3", "paths": {"/a": {"get": 7}}}`: "failed to unmarshal",
+	} {
+		_, err := Parse([]byte(text))
+		if err == nil || len(err.Error()) < len(want) || err.Error()[:len(want)] != want {
+			t.Errorf("of %s the error is %v, want %s", text, err, want)
+		}
+	}
+	for server, want := range map[string]string{`[]`: "", `[{"url": "/a/"}]`: "/a", `[{"url": "https://x/{b}"}]`: "", `[{"url": "/a"}, {"url": "/b"}]`: "/a"} {
+		d, err := Parse([]byte(`{"openapi": "3.0.3", "paths": {}, "servers": ` + server + `}`))
+		must.NoError(t, err)
+		if d.Base != want {
+			t.Errorf("of the servers %s the path is %q, want %q", server, d.Base, want)
+		}
+	}
+}

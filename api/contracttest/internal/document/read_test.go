@@ -1,0 +1,104 @@
+package document
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/plantstore/plantstore/internal/testing/golden"
+	"github.com/plantstore/plantstore/internal/testing/must"
+)
+
+// TestRead compares what is read of each document in testdata, and what is reported of it, with a file beside it.
+func TestRead(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/*.yaml")
+	must.NoError(t, err)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		must.NoError(t, err)
+		d, err := Parse(text)
+		must.NoError(t, err)
+		golden.Compare(t, strings.TrimSuffix(file, ".yaml")+".txt", described(d))
+	}
+}
+
+// described is a document in words.
+func described(d *Document) string {
+	var text strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }
+	line("%s, version %s, at %q, with the headers %v", d.Title, d.Version, d.Base, slices.Sorted(maps.Keys(d.Headers)))
+	for _, reported := range slices.Sorted(slices.Values(d.Unsupported)) {
+		line("not tested: %.150s", reported)
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Schemes())) {
+		line("scheme %s in the header %q", name, CredentialHeader(d.Scheme(name)))
+	}
+	line("challenges %v", slices.Sorted(slices.Values(d.ChallengeSchemes())))
+	for _, o := range d.Operations {
+		line("\n%s: %s %s", o.ID, o.Method, o.Template)
+		facts := map[string]bool{
+			"needs what is not read": o.NeedsUnread, "needs If-Match": o.NeedsIfMatch(), "needs a body": o.NeedsBody(), "has JSON": o.HasJSON(),
+			"streams": o.Streams(), "sends Link": o.Sends("Link"), "sends Location": o.SendsLocation(), "is of one thing": o.EndsWithParameter(),
+			"says no security": o.SaysNoSecurity(), "lists 204": o.Lists(204),
+		}
+		for _, fact := range slices.Sorted(maps.Keys(facts)) {
+			if facts[fact] {
+				line("  %s", fact)
+			}
+		}
+		for i, name := range o.PathNames {
+			line("  in its path %s, at %s", name, o.Prefix(i))
+		}
+		if above, found := o.Above(); found {
+			line("  is below %s", above)
+		}
+		line("  opened by %v, %s", o.Requirements(), map[bool]string{true: "open", false: "closed"}[o.IsOpen()])
+		for _, parameter := range o.Parameters {
+			wanted, isJSON := ParameterSchema(parameter)
+			example, _ := o.ParameterExamples()[parameter.Name]
+			line("  parameter %s in %s: %s, JSON %t, example %q", parameter.Name, parameter.In, inJSON(wanted), isJSON, example)
+		}
+		if mediaType, body := o.Body(); body != nil {
+			line("  body of %s: %.300s", mediaType, inJSON(body))
+			line("  examples %v, by name %v", inJSON(o.ExamplesOfBody()), slices.Sorted(maps.Keys(o.BodyExamples())))
+		}
+		for _, status := range []int{200, 201, 204, 302, 404, 500} {
+			key, response := o.ResponseAs(status)
+			if response == nil {
+				continue
+			}
+			line("  %d as %s, success %t, of %v, result %s %.80s", status, key, o.Succeeds(status), slices.Sorted(maps.Keys(response.Content)), o.ResultName(status), inJSON(o.ResultOf(status)))
+		}
+		line("  result %.80s", inJSON(o.Result()))
+	}
+	if d.Spec.Components != nil {
+		line("")
+		for _, name := range slices.Sorted(maps.Keys(d.Spec.Components.Schemas)) {
+			line("schema %s: %.120s", name, inJSON(d.Spec.Components.Schemas[name].Value))
+			for _, member := range slices.Sorted(maps.Keys(d.Spec.Components.Schemas[name].Value.Properties)) {
+				line("  %s: %s", member, inJSON(d.Spec.Components.Schemas[name].Value.Properties[member]))
+			}
+		}
+	}
+	return text.String()
+}
+
+// inJSON is a value as JSON, or nothing for none.
+func inJSON(value any) string {
+	if described, is := value.(*openapi3.Schema); is && described == nil {
+		return "-"
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
