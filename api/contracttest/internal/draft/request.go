@@ -100,7 +100,7 @@ func (d *Draft) FilledPath(operation *document.Operation, path string) string {
 		if text == "" {
 			text, _ = d.Values.BaseParameter(parameter)
 		}
-		path = strings.Replace(path, "{"+parameter.Name+"}", text, 1)
+		path = strings.ReplaceAll(path, "{"+parameter.Name+"}", text)
 	}
 	return path
 }

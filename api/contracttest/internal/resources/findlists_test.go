@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/getkin/kin-openapi/openapi3"
+
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
@@ -124,6 +126,40 @@ func TestMeanings(t *testing.T) {
 		t.Run(c.parameters, func(t *testing.T) {
 			checkLines(t, toldLists(found(t, cupsWith(c.parameters, "CUPS"), Declarations{})), list+c.want)
 		})
+	}
+}
+
+// Authors have many words for what a parameter does, and for the next page.
+func TestWords(t *testing.T) {
+	t.Parallel()
+	for does, words := range map[string]string{
+		"limit":  "limit per_page pageSize size max-results maxItems first count top take",
+		"offset": "offset skip",
+		"page":   "page pageNumber",
+		"after":  "cursor after pageToken nextToken continuationToken marker startingAfter startAfter afterId",
+	} {
+		for word := range strings.FieldsSeq(words) {
+			l := &List{}
+			l.inferMeaning(word, openapi3.NewIntegerSchema())
+			got := map[string]string{"limit": l.Limit, "offset": l.Offset, "page": l.Page, "after": l.After}
+			if got[does] != word {
+				t.Errorf("%s is no %s: %v", word, does, got)
+			}
+		}
+	}
+	s := found(t, plainTool, Declarations{})
+	text := openapi3.NewStringSchema()
+	for word := range strings.FieldsSeq("next nextCursor nextPageToken nextToken nextPage nextMarker continuationToken cursor endCursor") {
+		l := &List{}
+		if s.inferNext(l, word, text); l.Next != word {
+			t.Errorf("%s is no next page", word)
+		}
+	}
+	for word := range strings.FieldsSeq("meta paging pagination pageInfo links") {
+		l := &List{}
+		if s.inferNext(l, word, openapi3.NewObjectSchema().WithProperty("next", text)); l.Next != word+"/next" {
+			t.Errorf("%s has no next page", word)
+		}
 	}
 }
 

@@ -102,9 +102,7 @@ func (s *Set) inferBelow() {
 		if isKnown || !s.Infers(operation) {
 			continue
 		}
-		if above := s.useAbove(operation); above != nil {
-			s.uses[operation] = above
-		}
+		s.uses[operation] = s.useAbove(operation)
 	}
 }
 

@@ -95,7 +95,7 @@ func (u *Use) Fill(operation *document.Operation, path string, thing *scenario.T
 		}
 		// What cannot be written leaves the path empty, which is none.
 		text, _ := document.Written(parameter, thing.ID)
-		path = strings.Replace(path, "{"+parameter.Name+"}", text, 1)
+		path = strings.ReplaceAll(path, "{"+parameter.Name+"}", text)
 		thing = thing.Parent
 	}
 	return path

@@ -38,6 +38,18 @@ func TestFill(t *testing.T) {
 	}
 }
 
+// A parameter that the document does not describe stays in the path.
+func TestFillUndescribed(t *testing.T) {
+	t.Parallel()
+	s := found(t, plainTool+belowTools, Declarations{})
+	getPart := s.document.Operation("getPart")
+	getPart.Parameters = getPart.Parameters[1:] // those of the path come in its order
+	thing := &scenario.Thing{ID: int64(7), Parent: &scenario.Thing{ID: "a"}}
+	if got := s.UseOf(getPart).Fill(getPart, getPart.Template, thing); got != "/tools/{tool}/parts/7" {
+		t.Errorf("the path is %s", got)
+	}
+}
+
 // The parameters of a path name a resource, what it is below, or something else.
 func TestNames(t *testing.T) {
 	t.Parallel()
