@@ -71,7 +71,18 @@ func obeying(all []Variant) []Variant {
 // Variants returns values on both sides of the edge of each keyword. It demands more than it knows values
 // for. A keyword that no value could be found for is demanded all the same, and stays untried in the
 // report. Where all values are more than enough, those of the deepest schemas are left out.
+//
+// What is meant to be valid is tried on the whole schema at last. A part of a value may be right and the whole not: an
+// array of different objects, of which only one is known.
 func (g *Generator) Variants(wanted *openapi3.Schema) []Variant {
+	return slices.DeleteFunc(g.meantVariants(wanted), func(v Variant) bool {
+		isMeantValid := v.Valid && !v.Demand
+		return isMeantValid && !g.Fits(wanted, v.Value)
+	})
+}
+
+// meantVariants are Variants, of which those of a schema that is not composed may not be what they are meant to be.
+func (g *Generator) meantVariants(wanted *openapi3.Schema) []Variant {
 	all, isWhole := g.variantsWithin(wanted, math.MaxInt)
 	if isWhole {
 		return all
@@ -218,8 +229,7 @@ func (g *Generator) otherTypes(wanted *openapi3.Schema) (all []Variant) {
 // nullVariant is null. No client means null without a type, and libraries read an enumeration without null
 // that is nullable in different ways: then null is not tried.
 func (g *Generator) nullVariant(wanted *openapi3.Schema) []Variant {
-	isNullableEnum := wanted.Nullable && len(wanted.Enum) > 0
-	isUnclear := isNullableEnum && !g.Fits(wanted, nil)
+	isUnclear := wanted.Nullable && !g.Fits(wanted, nil)
 	if isUnclear || wanted.Type == nil {
 		return nil
 	}

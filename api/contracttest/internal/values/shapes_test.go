@@ -1,0 +1,198 @@
+package values
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
+)
+
+// asJSON is a schema as text.
+func asJSON(t *testing.T, of *openapi3.Schema) string {
+	t.Helper()
+	if of == nil {
+		return "none"
+	}
+	text, err := json.Marshal(of)
+	must.NoError(t, err)
+	return string(text)
+}
+
+// A schema of allOf becomes one that allows the same, or nearly.
+func TestMerge(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, one, other, want string }{
+		{
+			"one has what the other lacks", `{"type":"string","format":"date","pattern":"a","uniqueItems":true,"readOnly":true,"writeOnly":true}`, `{}`,
+			`{"format":"date","pattern":"a","readOnly":true,"type":"string","uniqueItems":true,"writeOnly":true}`,
+		},
+		{"items", `{"type":"array","items":{"type":"string"}}`, `{}`, `{"items":{"type":"string"},"type":"array"}`},
+		{"not", `{"not":{"type":"string"}}`, `{}`, `{"not":{"type":"string"}}`},
+		{"multiples", `{"multipleOf":2}`, `{}`, `{"multipleOf":2}`},
+		{"a choice", `{"oneOf":[{"type":"string"}]}`, `{}`, `{"oneOf":[{"type":"string"}]}`},
+		{"another choice", `{"anyOf":[{"type":"string"}]}`, `{}`, `{"anyOf":[{"type":"string"}]}`},
+		{"no more members", `{"additionalProperties":false}`, `{}`, `{"additionalProperties":false}`},
+		{"other members", `{"additionalProperties":{"type":"string"}}`, `{}`, `{"additionalProperties":{"type":"string"}}`},
+		{"null in both", `{"nullable":true}`, `{"nullable":true}`, `{}`},
+		{
+			"exclusive bounds", `{"minimum":2,"exclusiveMinimum":true,"maximum":3,"exclusiveMaximum":true}`, `{"minimum":1,"maximum":4}`,
+			`{"exclusiveMaximum":true,"exclusiveMinimum":true,"maximum":3,"minimum":2}`,
+		},
+		{"sizes of objects", `{"minProperties":2,"maxProperties":3}`, `{"minProperties":1,"maxProperties":4}`, `{"maxProperties":3,"minProperties":2}`},
+		{
+			"properties of both", `{"properties":{"a":{"type":"string"}}}`, `{"properties":{"a":{"maxLength":2},"b":{"type":"string"}}}`,
+			`{"properties":{"a":{"allOf":[ONE,OTHER]},"b":{"type":"string"}}}`,
+		},
+		{"required by both", `{"required":["b","a"]}`, `{"required":["a"]}`, `{"required":["a","b"]}`},
+	} {
+		for _, parts := range [][]string{{c.one, c.other}, {c.other, c.one}} {
+			got := asJSON(t, New(Settings{}).Flatten(schemaOf(t, `{"allOf":[`+strings.Join(parts, ",")+`]}`)))
+			want := strings.NewReplacer("ONE", `{"type":"string"}`, "OTHER", `{"maxLength":2}`).Replace(c.want)
+			swapped := strings.NewReplacer("ONE", `{"maxLength":2}`, "OTHER", `{"type":"string"}`).Replace(c.want)
+			if got != want && got != swapped {
+				t.Errorf("%s: %s, want %s", c.name, got, want)
+			}
+		}
+	}
+}
+
+// Of two keywords that have nothing in common the first one is kept, and the schema stays as it was.
+func TestFirstIsKept(t *testing.T) {
+	t.Parallel()
+	wanted := schemaOf(t, `{"nullable":true,"properties":{"x":{"type":"string"}},"allOf":[
+		{"nullable":true,"type":"string","pattern":"a","format":"date","multipleOf":2,"oneOf":[{"maxLength":1}],"anyOf":[{"maxLength":1}],"additionalProperties":false,"items":{"maxLength":1},"not":{"maxLength":1}},
+		{"nullable":true,"type":"integer","pattern":"b","format":"time","multipleOf":3,"oneOf":[{"maxLength":2}],"anyOf":[{"maxLength":2}],"additionalProperties":true,"items":{"maxLength":2},"not":{"maxLength":2},"properties":{"y":{}}}]}`)
+	before := asJSON(t, wanted)
+	shapes := newShapes()
+	flat := shapes.Flatten(wanted)
+	const want = `{"additionalProperties":false,"anyOf":[{"maxLength":1}],"format":"date","items":{"maxLength":1},"multipleOf":2,"not":{"maxLength":1},"nullable":true,` +
+		`"oneOf":[{"maxLength":1}],"pattern":"a","properties":{"x":{"type":"string"},"y":{}},"type":"string"}`
+	if got := asJSON(t, flat); got != want {
+		t.Errorf("it is %s, want %s", got, want)
+	}
+	if after := asJSON(t, wanted); after != before {
+		t.Errorf("the schema has become %s", after)
+	}
+	if shapes.Flatten(wanted) != flat {
+		t.Error("it is another one the second time")
+	}
+	plain := schemaOf(t, `{"type":"string"}`)
+	if shapes.Flatten(plain) != plain {
+		t.Error("what has no allOf is another one")
+	}
+}
+
+// A schema that is composed of itself has an end.
+func TestComposedOfItself(t *testing.T) {
+	t.Parallel()
+	wanted := schemaOf(t, `{"allOf":[{"type":"object","properties":{"a":{"type":"boolean"}}}]}`)
+	wanted.AllOf = append(wanted.AllOf, openapi3.NewSchemaRef("", wanted))
+	shapes := newShapes()
+	if got := shapes.Names(wanted); !slices.Equal(got, []string{"a"}) {
+		t.Errorf("it has the members %v", got)
+	}
+	if len(shapes.merging) > 0 {
+		t.Error("it is still being merged")
+	}
+}
+
+// Each branch of a choice is the whole schema with it.
+func TestBranches(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		choice string
+		want   []string
+	}{
+		{`{"type":"string"}`, nil},
+		{
+			`{"maxLength":5,"oneOf":[{"type":"string"},{"minLength":2,"nullable":true}]}`,
+			[]string{`{"maxLength":5,"type":"string"}`, `{"maxLength":5,"minLength":2,"nullable":true}`},
+		},
+		{`{"anyOf":[{"allOf":[{"type":"string"},{"minLength":2}]}]}`, []string{`{"minLength":2,"type":"string"}`}},
+		{`{"nullable":true,"oneOf":[{"nullable":true}],"anyOf":[{"type":"string"}]}`, []string{`{"nullable":true}`, `{"type":"string"}`}},
+		{
+			`{"properties":{"a":{}},"oneOf":[{"properties":{"b":{}}},{"properties":{"c":{}}}]}`,
+			[]string{`{"properties":{"a":{},"b":{}}}`, `{"properties":{"a":{},"c":{}}}`},
+		},
+	} {
+		choice := schemaOf(t, c.choice)
+		shapes := newShapes()
+		var got []string
+		branches := shapes.Branches(choice)
+		for _, branch := range branches {
+			got = append(got, asJSON(t, branch))
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s has the branches %v, want %v", c.choice, got, c.want)
+		}
+		if !slices.Equal(shapes.Branches(choice), branches) {
+			t.Errorf("%s has other branches the second time", c.choice)
+		}
+	}
+}
+
+// A member has a schema without allOf. What a schema does not name has none.
+func TestProperty(t *testing.T) {
+	t.Parallel()
+	shapes := newShapes()
+	wanted := schemaOf(t, `{"allOf":[{"properties":{"b":{"allOf":[{"type":"string"},{"maxLength":2}]},"a":{}}}]}`)
+	for name, want := range map[string]string{"b": `{"maxLength":2,"type":"string"}`, "a": "{}", "c": "none"} {
+		if got := asJSON(t, shapes.Property(wanted, name)); got != want {
+			t.Errorf("%s is %s, want %s", name, got, want)
+		}
+	}
+	if got := shapes.Names(wanted); !slices.Equal(got, []string{"a", "b"}) {
+		t.Errorf("the names are %v", got)
+	}
+	if shapes.Property(nil, "a") != nil || shapes.Names(nil) != nil {
+		t.Error("no schema has members")
+	}
+}
+
+// What may be null, and one of what may be several, are what they are otherwise.
+func TestWithoutNull(t *testing.T) {
+	t.Parallel()
+	shapes := newShapes()
+	for _, c := range []struct{ of, without, scalar string }{
+		{`{"type":"string"}`, `{"type":"string"}`, `{"type":"string"}`},
+		{`{"anyOf":[{"type":"string"},{"enum":[null]}]}`, `{"type":"string"}`, "same"},
+		{`{"anyOf":[{"enum":[null]},{"type":"string"}]}`, `{"type":"string"}`, "same"},
+		{`{"anyOf":[{"type":"string"},{"type":"integer"}]}`, "same", "same"},
+		{`{"anyOf":[{"type":"string"},{"type":"string","enum":[null]}]}`, "same", "same"},
+		{`{"anyOf":[{"enum":[null]}]}`, "same", "same"},
+		{`{"anyOf":[{"type":"string"},{"enum":[1]}]}`, "same", "same"},
+		{`{"anyOf":[{"type":"string"},{"enum":[null,1]}]}`, "same", "same"},
+		{`{"type":"array","items":{"allOf":[{"type":"string"}]}}`, "same", `{"type":"string"}`},
+		{`{"type":"array"}`, "same", "{}"},
+	} {
+		of := schemaOf(t, c.of)
+		without := strings.Replace(c.without, "same", asJSON(t, of), 1)
+		if got := asJSON(t, shapes.WithoutNull(of)); got != without {
+			t.Errorf("%s without null is %s, want %s", c.of, got, without)
+		}
+		scalar := strings.Replace(c.scalar, "same", asJSON(t, of), 1)
+		if got := asJSON(t, shapes.Scalar(of)); got != scalar {
+			t.Errorf("%s has one of %s, want %s", c.of, got, scalar)
+		}
+	}
+	if shapes.WithoutNull(nil) != nil {
+		t.Error("no schema is one")
+	}
+}
+
+// The members of a value are those of the first branch that allows it.
+func TestShapeOf(t *testing.T) {
+	t.Parallel()
+	const cat = `{"properties":{"cat":{"type":"string"}},"required":["cat"]}`
+	const dog = `{"properties":{"dog":{"type":"string"}},"required":["dog"]}`
+	wanted := schemaOf(t, `{"oneOf":[`+cat+`,`+dog+`]}`)
+	for member, want := range map[string]string{"cat": cat, "dog": dog, "cow": `{"oneOf":[` + cat + `,` + dog + `]}`} {
+		if got := asJSON(t, New(Settings{}).ShapeOf(wanted, map[string]any{member: "a"})); got != want {
+			t.Errorf("with %s it is %s, want %s", member, got, want)
+		}
+	}
+}

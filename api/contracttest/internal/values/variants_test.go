@@ -1,0 +1,214 @@
+package values
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+	"github.com/plantstore/plantstore/internal/testing/must"
+)
+
+// shown is a value as a table has it: in ASCII, and not longer than a line.
+func shown(value any) string {
+	text := encoded(value)
+	if len(text) > 120 {
+		return strconv.Itoa(len(text)) + " bytes"
+	}
+	var ascii strings.Builder
+	for _, r := range text {
+		if r > 0x7e {
+			fmt.Fprintf(&ascii, `\u%04x`, r)
+		} else {
+			ascii.WriteRune(r)
+		}
+	}
+	return ascii.String()
+}
+
+// table are variants, a line for each keyword at each place: what is accepted, and what is refused. Three dots are a demand.
+func table(all []Variant) (lines []string) {
+	var places []string
+	sides := map[string]*[2][]string{}
+	for _, v := range all {
+		place := strings.TrimSpace(v.Pointer + " " + v.Keyword)
+		if sides[place] == nil {
+			places = append(places, place)
+			sides[place] = &[2][]string{}
+		}
+		text := "..."
+		if !v.Demand {
+			text = shown(v.Value)
+		}
+		side := map[bool]int{true: 0, false: 1}[v.Valid]
+		sides[place][side] = append(sides[place][side], text)
+	}
+	for _, place := range places {
+		accepted := strings.Join(sides[place][0], " ")
+		refused := strings.Join(sides[place][1], " ")
+		lines = append(lines, strings.TrimRight(place+": "+accepted+" | "+refused, " "))
+	}
+	return lines
+}
+
+// Of each schema of the table, the plainest value, and the values on both sides of each keyword.
+func TestVariantTable(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("testdata/variants.txt")
+	must.NoError(t, err)
+	for part := range strings.SplitSeq(strings.TrimSpace(string(text)), "\n\n") {
+		described, want, _ := strings.Cut(part, "\n")
+		wanted := schemaOf(t, described)
+		got := append([]string{"plainest: " + shown(New(Settings{}).Base(wanted))}, table(New(Settings{}).Variants(wanted))...)
+		if text := strings.Join(got, "\n"); text != want {
+			t.Errorf("%s\nhas\n%s\nwant\n%s\n", described, text, want)
+		}
+	}
+}
+
+// checkTable reports an error unless variants are as wanted, or those of a keyword at a place are.
+func checkTable(t *testing.T, all []Variant, want ...string) {
+	t.Helper()
+	if got := table(all); !slices.Equal(got, want) {
+		t.Errorf("the variants are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// at are the variants of a keyword at a place.
+func at(all []Variant, pointer, keyword string) []Variant {
+	return slices.DeleteFunc(all, func(v Variant) bool { return v.Pointer != pointer || v.Keyword != keyword })
+}
+
+// A service with strict JSON refuses numbers that are no integers to it.
+func TestLooseIntegers(t *testing.T) {
+	t.Parallel()
+	strict := New(Settings{Rules: scenario.Rules{StrictJSON: true}})
+	checkTable(t, at(strict.Variants(schemaOf(t, `{"type":"integer","maximum":1}`)), "", "type"),
+		`type: 1 ... 1 0 -1 -9223372036854775808 | [] true 1.5 {} "1" 1.0 1e2 1e400 400 bytes ... 1.5`)
+	checkTable(t, at(strict.Variants(schemaOf(t, `{"type":"number","maximum":1}`)), "", "type"),
+		`type: 1 ... 1 0 -1 | [] true {} "1" ...`)
+}
+
+// Of a request what only a response has is no part, and the other way round.
+func TestDirections(t *testing.T) {
+	t.Parallel()
+	wanted := schemaOf(t, `{"type":"object","properties":{"a":{"type":"boolean","readOnly":true},"b":{"type":"boolean","writeOnly":true},"c":{"type":"boolean"}}}`)
+	for direction, want := range map[schema.Direction]string{
+		schema.Request:  `{"b":true,"c":true}`,
+		schema.Received: `{"a":true,"c":true}`,
+	} {
+		g := New(Settings{Direction: direction})
+		if got := shown(g.Base(wanted)); got != want {
+			t.Errorf("in direction %v it is %s, want %s", direction, got, want)
+		}
+		isOfOther := func(v Variant) bool {
+			return strings.HasPrefix(v.Pointer, "/a") && direction == schema.Request
+		}
+		if slices.ContainsFunc(g.Variants(wanted), isOfOther) {
+			t.Error("there are variants of what a request does not have")
+		}
+	}
+}
+
+// In a large document few odd texts are tried, and one that is drawn.
+func TestFewTexts(t *testing.T) {
+	t.Parallel()
+	wanted := schemaOf(t, `{"type":"string"}`)
+	texts := map[string]bool{}
+	for test := range 40 {
+		all := at(New(Settings{Few: true}).ForTest(fmt.Sprint(test)).Variants(wanted), "", "type")
+		all = slices.DeleteFunc(all, func(v Variant) bool { return !v.Valid || v.Demand })
+		// The plainest one, and those of every document.
+		if len(all) != 1+fewStrings+1 {
+			t.Fatalf("there are %d texts", len(all))
+		}
+		last := fmt.Sprint(all[len(all)-1].Value)
+		if !slices.Contains(oddStrings[fewStrings:], last) {
+			t.Errorf("%q was drawn", last)
+		}
+		texts[last] = true
+	}
+	if len(texts) < 5 {
+		t.Errorf("only %v were drawn", texts)
+	}
+}
+
+// list is a schema that leads to itself: an object with one of the same kind.
+func list() *openapi3.Schema {
+	wanted := openapi3.NewObjectSchema().WithProperty("a", openapi3.NewBoolSchema())
+	wanted.Properties["next"] = openapi3.NewSchemaRef("", wanted)
+	return wanted
+}
+
+// A schema that leads to itself is followed twice, and all of its keywords are tried once.
+func TestRecursion(t *testing.T) {
+	t.Parallel()
+	g := New(Settings{})
+	if got, want := shown(g.Base(list())), `{"a":true,"next":{"a":true,"next":{}}}`; got != want {
+		t.Errorf("the plainest value is %s, want %s", got, want)
+	}
+	all := g.Variants(list())
+	for place, want := range map[string]int{"/a": 5, "/next/a": 1, "/next/next/a": 0} {
+		refused := slices.DeleteFunc(at(slices.Clone(all), place, "type"), func(v Variant) bool { return !v.isBroken() })
+		if len(refused) != want {
+			t.Errorf("at %s %d values have another type, want %d", place, len(refused), want)
+		}
+	}
+	endless := openapi3.NewObjectSchema()
+	endless.Required = []string{"next"}
+	endless.Properties = openapi3.Schemas{"next": openapi3.NewSchemaRef("", endless)}
+	if got, want := shown(g.Base(endless)), `{"next":{"next":{"next":{"next":{"next":null}}}}}`; got != want {
+		t.Errorf("the plainest value is %s, want %s", got, want)
+	}
+	array := openapi3.NewArraySchema()
+	array.Items = openapi3.NewSchemaRef("", array)
+	if got, want := shown(g.Base(array)), `[[[]]]`; got != want {
+		t.Errorf("the plainest value is %s, want %s", got, want)
+	}
+}
+
+// What is too much work is left out, and said so once.
+func TestExhausted(t *testing.T) {
+	t.Parallel()
+	g := New(Settings{Enough: 12})
+	wanted := schemaOf(t, `{"type":"object","properties":{"a":{"type":"object","properties":{"b":{"type":"object","properties":{"c":{"type":"boolean"}}}}}}}`)
+	all := g.Variants(wanted)
+	for _, v := range all {
+		if !v.Demand && g.Fits(wanted, v.Value) != v.Valid {
+			t.Errorf("%s at %s should be %s", shown(v.Value), v.Pointer, v.Outcome())
+		}
+	}
+	if !g.TakeExhausted() || g.TakeExhausted() {
+		t.Error("that values were left out is not said once")
+	}
+	if New(Settings{}).TakeExhausted() {
+		t.Error("values were left out before there were any")
+	}
+	stopped := New(Settings{})
+	stopped.ForTest("a test").Stop()
+	if all := stopped.Variants(wanted); all != nil {
+		t.Errorf("after a stop there are %v", table(all))
+	}
+}
+
+// An index in a promise is a star.
+func TestPlace(t *testing.T) {
+	t.Parallel()
+	for pointer, want := range map[string]string{"": "", "/0": "/*", "/a/12/b": "/a/*/b", "/a1/b": "/a1/b", "/1a": "/1a"} {
+		if got := Place(pointer); got != want {
+			t.Errorf("%s is %s, want %s", pointer, got, want)
+		}
+	}
+}
+
+// Obeying are the valid variants alone.
+func TestObeying(t *testing.T) {
+	t.Parallel()
+	checkTable(t, New(Settings{}).Obeying(schemaOf(t, `{"type":"integer","minimum":1,"maximum":2}`)), "type: 1 1 |", "minimum: 1 |", "maximum: 2 |")
+}
