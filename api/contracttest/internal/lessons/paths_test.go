@@ -91,3 +91,39 @@ func TestKnownPath(t *testing.T) {
 		}
 	}
 }
+
+// A parameter above belongs to the same value: its object has it, or it was seen there.
+func TestAbove(t *testing.T) {
+	t.Parallel()
+	const board = "/rooms/{roomId}/boards/{board_id}"
+	for _, c := range []struct {
+		name  string
+		path  string // of a response
+		body  string
+		given map[string]string
+		open  string // names; empty: all
+		want  string
+	}{
+		{name: "in the same object", path: "/rooms", body: `{"boards":[{"id":"s1","room_id":"r1"}]}`, want: "/rooms/r1/boards/s1"},
+		{name: "by another name", path: "/rooms", body: `{"boards":[{"id":"s1","room":"r1"}]}`, want: "/rooms/{roomId}/boards/s1"},
+		{name: "where it was seen", path: "/rooms/r1/boards", body: `[{"id":"s1"}]`, want: "/rooms/r1/boards/s1"},
+		{name: "the object counts more", path: "/rooms/r1/boards", body: `[{"id":"s1","room_id":"r2"}]`, want: "/rooms/r2/boards/s1"},
+		{name: "a given one", path: "/rooms/r1/boards", body: `[{"id":"s1"}]`, given: map[string]string{"roomId": "g"}, want: "/rooms/{roomId}/boards/s1"},
+		{name: "one that is settled", path: "/rooms/r1/boards", body: `[{"id":"s1"}]`, open: "board_id", want: "/rooms/{roomId}/boards/s1"},
+		{name: "only above", path: "/rooms", body: `[{"id":"r1"}]`, want: "/rooms/r1/boards/{board_id}"},
+		{name: "seen elsewhere", path: "/rooms", body: `[{"board_id":"s1"}]`, want: "/rooms/{roomId}/boards/s1"},
+	} {
+		read, err := document.Parse([]byte(boardsDocument))
+		must.NoError(t, err)
+		l := New(read, values.New(values.Settings{Values: c.given}))
+		l.Learn(scenario.Interaction{Method: http.MethodGet, Path: c.path, Status: 200, Body: []byte(c.body)})
+		isOpen := func(p *openapi3.Parameter) bool { return c.open == "" || c.open == p.Name }
+		path := board
+		for name, text := range l.Path(read.Operation("getBoard"), isOpen) {
+			path = strings.ReplaceAll(path, "{"+name+"}", text)
+		}
+		if path != c.want {
+			t.Errorf("%s: %s, want %s", c.name, path, c.want)
+		}
+	}
+}

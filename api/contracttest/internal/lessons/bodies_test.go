@@ -1,0 +1,209 @@
+package lessons
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/values"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+	"github.com/plantstore/plantstore/internal/testing/must"
+)
+
+// ordersDocument has orders, whose bodies name customers, owners, products and tags, and notes, which name nothing.
+const ordersDocument = `
+openapi: 3.0.3
+info: {title: Orders, version: "1"}
+paths:
+  /orders:
+    post:
+      operationId: createOrder
+      requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Order'}}}}
+      responses: {"201": {description: An order., content: {application/json: {schema: {$ref: '#/components/schemas/Order'}}}}}
+  /customers:
+    get: {operationId: listCustomers, responses: {"200": {description: Customers., content: {application/json: {schema: {}}}}}}
+    post:
+      operationId: createCustomer
+      requestBody: {content: {application/json: {schema: {type: object, properties: {name: {type: string}}}}}}
+      responses: {"201": {description: A customer.}}
+    put:
+      operationId: putCustomers
+      requestBody: {content: {application/json: {schema: {type: object, properties: {name: {type: string}}}}}}
+      responses: {"200": {description: Customers.}}
+  /customers/{customer}:
+    parameters: [{name: customer, in: path, required: true, schema: {type: string}}]
+    get: {operationId: getCustomer, responses: {"200": {description: A customer.}, "404": {description: None.}}}
+    put:
+      operationId: putCustomer
+      requestBody: {content: {application/json: {schema: {type: object, properties: {tag_id: {type: string}}}}}}
+      responses: {"200": {description: A customer.}, "404": {description: None.}}
+    delete: {operationId: deleteCustomer, responses: {"204": {description: It is gone.}}}
+  /customers/{customer}/close:
+    parameters: [{name: customer, in: path, required: true, schema: {type: string}}]
+    delete: {operationId: closeCustomer, responses: {"204": {description: It is closed.}}}
+  /notes:
+    post:
+      operationId: createNote
+      requestBody: {content: {application/json: {schema: {type: object, required: [text], properties: {text: {type: string}, mood: {type: string, enum: [good]}}}}}}
+      responses: {"201": {description: A note.}}
+  /texts:
+    post:
+      operationId: createText
+      requestBody: {content: {text/plain: {schema: {type: string}}}}
+      responses: {"201": {description: A text.}}
+components:
+  schemas:
+    Order:
+      type: object
+      required: [customer_id, owner]
+      properties:
+        id: {type: string}
+        order_id: {type: string}
+        customer_id: {type: string}
+        customer_number: {type: integer}
+        owner: {type: object, required: [id], properties: {id: {type: integer}, name: {type: string}}}
+        lines: {type: array, items: {type: object, required: [product_id], properties: {product_id: {type: string}, text: {type: string}}}}
+        tag_ids: {type: array, items: {type: string}}
+        place: {type: string, format: uuid}
+        note: {type: string}
+        a/b: {type: string}
+        tenant_id: {type: string}
+`
+
+// ordersRead is what is known of ordersDocument before there is a response. The options give a tenant.
+func ordersRead(t *testing.T) *Lessons {
+	t.Helper()
+	read, err := document.Parse([]byte(ordersDocument))
+	must.NoError(t, err)
+	return New(read, values.New(values.Settings{Values: map[string]string{"tenant_id": "given"}}))
+}
+
+// A request is filled with what responses have shown, and with nothing that a test is about.
+func TestBody(t *testing.T) {
+	t.Parallel()
+	const ofCustomer = `{"customer_id":"c1"}`
+	for _, c := range []struct {
+		name      string
+		learned   string // a response of GET /customers
+		operation string // createOrder, if it is empty
+		lesson    Lesson
+		keeps     string
+		body      string
+		want      string
+		needs     string
+	}{
+		{name: "a reference", learned: ofCustomer, body: `{"customer_id":"Ficus"}`, want: `{"customer_id":"c1"}`, needs: "customer_id"},
+		{name: "a value of the test", learned: ofCustomer, body: `{"customer_id":"own"}`, want: `{"customer_id":"own"}`, needs: "customer_id"},
+		{name: "an unknown reference", learned: `{}`, body: `{"customer_id":"Ficus"}`, want: `{"customer_id":"Ficus"}`, needs: "customer_id"},
+		{name: "a number, whatever its name is", learned: `{"customer_number":{"id":7}}`, body: `{"customer_number":1}`, want: `{"customer_number":7}`, needs: "customer_number"},
+		{name: "what does not fit", learned: `{"customer_number":{"id":"x"}}`, body: `{"customer_number":1}`, want: `{"customer_number":1}`},
+		{name: "an inner id", learned: `{"owner":{"id":7}}`, body: `{"owner":{"id":1,"name":"Ficus"}}`, want: `{"owner":{"id":7,"name":"Ficus"}}`, needs: "id"},
+		{name: "a reference in an array", learned: `[{"product_id":"p1"}]`, body: `{"lines":[{"product_id":"Ficus"}]}`, want: `{"lines":[{"product_id":"p1"}]}`, needs: "product_id"},
+		{name: "an array of references", learned: `{"tag_id":"t1"}`, body: `{"tag_ids":["Ficus"]}`, want: `{"tag_ids":["t1"]}`, needs: "tag_ids"},
+		{
+			name: "a format of identities", learned: `{"place":{"id":"00000000-0000-4000-8000-000000000001"}}`,
+			body: `{"place":"01935a7e-8d3c-7c1e-9a55-0c4d6a1f2b3e"}`, want: `{"place":"00000000-0000-4000-8000-000000000001"}`, needs: "place",
+		},
+		{name: "its own identity", learned: `{"order_id":"o1"}`, body: `{"order_id":"Ficus"}`, want: `{"order_id":"Ficus"}`, needs: "order_id"},
+		{name: "a given value", learned: `{"tenant_id":"t1"}`, body: `{"tenant_id":"Ficus"}`, want: `{"tenant_id":"Ficus"}`},
+		{name: "what the document does not name", learned: `{"more_id":"m1"}`, body: `{"more_id":"Ficus"}`, want: `{"more_id":"Ficus"}`},
+		{name: "left out", lesson: Lesson{LeftOut: map[string]bool{"/note": true}}, body: `{"id":"a","note":"b"}`, want: `{"id":"a"}`},
+		{name: "left out inside", lesson: Lesson{LeftOut: map[string]bool{"/owner/name": true}}, body: `{"owner":{"name":"a"}}`, want: `{"owner":{}}`},
+		{name: "left out of items", lesson: Lesson{LeftOut: map[string]bool{"/lines/*/text": true}}, body: `{"lines":[{"text":"a"},{"text":"b"}]}`, want: `{"lines":[{},{}]}`},
+		{name: "with a slash", lesson: Lesson{LeftOut: map[string]bool{"/a~1b": true}}, body: `{"a/b":"a"}`, want: `{}`},
+		{name: "kept", lesson: Lesson{LeftOut: map[string]bool{"/note": true}}, keeps: "/note", body: `{"note":"b"}`, want: `{"note":"b"}`},
+		{name: "kept for what is in it", lesson: Lesson{LeftOut: map[string]bool{"/owner": true}}, keeps: "/owner/name", body: `{"owner":{"name":"b"}}`, want: `{"owner":{"name":"b"}}`},
+		{name: "not kept for another name", lesson: Lesson{LeftOut: map[string]bool{"/note": true}}, keeps: "/notes", body: `{"note":"b"}`, want: `{}`},
+		{name: "given, and left out", lesson: Lesson{LeftOut: map[string]bool{"/tenant_id": true}}, body: `{"tenant_id":"b"}`, want: `{"tenant_id":"b"}`},
+		{name: "new texts", lesson: Lesson{NeedsFresh: true}, body: `{"note":"Ficus"}`, want: `{"note":"value1000001"}`},
+		{name: "a new text of its own", operation: "createNote", lesson: Lesson{NeedsFresh: true}, body: `{"mood":"good","text":"Ficus 7"}`, want: `{"mood":"good","text":"value1000001"}`},
+		{name: "no new text of a test", lesson: Lesson{NeedsFresh: true}, body: `{"note":"own"}`, want: `{"note":"own"}`},
+		{name: "no new reference", lesson: Lesson{NeedsFresh: true}, body: `{"customer_id":"Ficus"}`, want: `{"customer_id":"Ficus"}`, needs: "customer_id"},
+		{name: "no new number", lesson: Lesson{NeedsFresh: true}, body: `{"note":1}`, want: `{"note":1}`},
+		{name: "nothing to learn", operation: "createNote", body: `{ "text": "Ficus" }`, want: `{ "text": "Ficus" }`},
+		{name: "no JSON", body: `{ "note":`, want: `{ "note":`},
+		{name: "no body"},
+		{name: "no object", body: ` 7`, want: `7`},
+		{name: "null", body: `{"owner":null}`, want: `{"owner":null}`},
+	} {
+		l := ordersRead(t)
+		operation := l.document.Operation(c.operation)
+		if operation == nil {
+			operation = l.document.Operation("createOrder")
+		}
+		l.Learn(scenario.Interaction{Method: http.MethodGet, Path: "/customers", Status: 200, Body: []byte(c.learned)})
+		l.Teach(operation, func(lesson *Lesson) {
+			lesson.LeftOut = c.lesson.LeftOut
+			lesson.NeedsFresh = c.lesson.NeedsFresh
+		})
+		body, needs := l.Body(operation, []byte(c.body), c.keeps)
+		if string(body) != c.want || strings.Join(needs, " ") != c.needs {
+			t.Errorf("%s: %s needs %q, want %s and %q", c.name, body, needs, c.want, c.needs)
+		}
+	}
+}
+
+// What has more levels than are looked through stays as it is.
+func TestDeepBody(t *testing.T) {
+	t.Parallel()
+	l := ordersRead(t)
+	operation := l.document.Operation("createNote")
+	body := operation.BodySchema()
+	whole := *body
+	for range 3 {
+		inner := whole
+		whole.Properties = openapi3.Schemas{"text": body.Properties["text"], "inner": openapi3.NewSchemaRef("", &inner)}
+	}
+	*body = whole
+	const sent = `{"inner":{"inner":{"inner":{"text":"Ficus"},"text":"Ficus"},"text":"Ficus"},"text":"Ficus"}`
+	const want = `{"inner":{"inner":{"inner":{"text":"Ficus"},"text":"value1000001"},"text":"value1000002"},"text":"value1000003"}`
+	value, err := jsonvalue.Decode([]byte(sent))
+	must.NoError(t, err)
+	if got := string(jsonvalue.Encode(l.ValueBy(operation, Lesson{NeedsFresh: true}, value))); got != want {
+		t.Errorf("it is %s, want %s", got, want)
+	}
+	if got := strings.Join(l.OptionalPlaces(operation, value), " "); got != "/inner" {
+		t.Errorf("optional are %s", got)
+	}
+}
+
+// A value of Go is filled as what a service reads, with what is known of the operation.
+func TestValue(t *testing.T) {
+	t.Parallel()
+	l := ordersRead(t)
+	operation := l.document.Operation("createNote")
+	l.Teach(operation, func(lesson *Lesson) { lesson.LeftOut = map[string]bool{"/mood": true} })
+	if got := string(jsonvalue.Encode(l.Value(operation, map[string]any{"text": "a", "mood": "good"}))); got != `{"text":"a"}` {
+		t.Errorf("it is %s", got)
+	}
+	text := l.document.Operation("createText")
+	if got := l.Value(text, "Ficus"); got != "Ficus" {
+		t.Errorf("it is %v", got)
+	}
+}
+
+// What is optional may be left out, wherever it is.
+func TestOptionalPlaces(t *testing.T) {
+	t.Parallel()
+	l := ordersRead(t)
+	operation := l.document.Operation("createOrder")
+	for body, want := range map[string]string{
+		`{"customer_id":"a","note":"b","a/b":"c"}`:        "/a~1b /note",
+		`{"customer_id":"a","owner":{"id":1,"name":"a"}}`: "/owner/name",
+		`{"owner":{"id":1}}`:                              "",
+		`{"lines":[{"product_id":"a","text":"b"}]}`:       "/lines",
+		`[{"note":"a"}]`:                                  "/*/note",
+		`[]`:                                              "",
+		`7`:                                               "",
+	} {
+		value, err := jsonvalue.Decode([]byte(body))
+		must.NoError(t, err)
+		if got := strings.Join(l.OptionalPlaces(operation, value), " "); got != want {
+			t.Errorf("of %s optional are %q, want %q", body, got, want)
+		}
+	}
+}
