@@ -1,0 +1,203 @@
+package scenario
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A failure is told with its id, what repeats it, and what was received.
+func TestFailure(t *testing.T) {
+	t.Parallel()
+	sent := Interaction{Method: http.MethodGet, URL: "http://a.example/x"}
+	received := func(body string) Interaction {
+		x := sent
+		x.Status = 500
+		x.Body = []byte(body)
+		return x
+	}
+	const curl = "\n\tsent:   curl -i -X GET 'http://a.example/x'"
+	for _, c := range []struct {
+		name string
+		sent Interaction
+		want string
+	}{
+		{"nothing was sent", Interaction{}, ""},
+		{"no response", sent, curl},
+		{"a response", received("wrong\n"), curl + "\n\tgot:    500 wrong"},
+		{"several lines", received("a\nb\n"), curl + "\n\tgot:    500 \"a\\nb\""},
+		{"a long one", received(strings.Repeat("x", 501)), curl + "\n\tgot:    500 " + strings.Repeat("x", 500)},
+	} {
+		f := Failure{Cause: "the cause", Message: "the message", Sent: c.sent}
+		if got, want := f.String(), "[9ef0f060] the message"+c.want; got != want {
+			t.Errorf("%s: %q, want %q", c.name, got, want)
+		}
+	}
+}
+
+// What is known of a failure is found by its cause, or by its root.
+func TestReasonIn(t *testing.T) {
+	t.Parallel()
+	rooted := Failure{Cause: "a cause", Root: "a root"}
+	for _, c := range []struct {
+		failure Failure
+		known   map[string]string
+		want    string
+	}{
+		{rooted, nil, ""},
+		{rooted, map[string]string{ShortID("a cause"): "x"}, "x"},
+		{rooted, map[string]string{ShortID("a root"): "y"}, "y"},
+		{rooted, map[string]string{ShortID("a cause"): "x", ShortID("a root"): "y"}, "x"},
+		{Failure{Cause: "a cause"}, map[string]string{ShortID(""): "z"}, ""},
+	} {
+		if got := c.failure.ReasonIn(c.known); got != c.want {
+			t.Errorf("%+v is known for %q, want %q", c.failure, got, c.want)
+		}
+	}
+	if got := (Failure{}).RootID(); got != "" {
+		t.Errorf("no root has the id %q", got)
+	}
+}
+
+// A report begins with what is worst.
+func TestRanks(t *testing.T) {
+	t.Parallel()
+	if !slices.IsSorted([]Rank{Crash, Behaviour, Response, Undocumented, Header}) || Crash == Behaviour || Undocumented == Header {
+		t.Error("the ranks have another order")
+	}
+	got := Fault{Where: "body /a", Keyword: "type", Message: "is wrong"}.String()
+	if got != "body /a: type: is wrong" {
+		t.Errorf("the fault is %q", got)
+	}
+}
+
+// An outcome is kept if nothing is wrong, and all was tried.
+func TestIsKept(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		outcome Outcome
+		want    bool
+	}{{Outcome{}, true}, {Outcome{Untried: "why"}, false}, {Outcome{Failures: []Failure{{}}}, false}} {
+		if c.outcome.IsKept() != c.want {
+			t.Errorf("%+v is kept: %v", c.outcome, !c.want)
+		}
+	}
+}
+
+// What is wrong is an error, with its cause and its rank.
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		err  error
+		want error
+	}{
+		{Brokenf("a %d", 1), Broken{Rank: Behaviour, Message: "a 1"}},
+		{BrokenBy("c", "a %d", 1), Broken{Cause: "c", Rank: Behaviour, Message: "a 1"}},
+		{Require(false, "a %d", 1), Broken{Rank: Behaviour, Message: "a 1"}},
+		{Require(true, "a"), nil},
+	} {
+		if !errors.Is(c.err, c.want) {
+			t.Errorf("%#v, want %#v", c.err, c.want)
+		}
+	}
+	if got := (Broken{Message: "a"}).Error() + Untried("b").Error(); got != "ab" {
+		t.Errorf("they say %q", got)
+	}
+}
+
+// What is expected of a response.
+func TestExpectations(t *testing.T) {
+	t.Parallel()
+	if !Accepted.Success || Accepted.Violation != nil {
+		t.Errorf("accepted is %+v", Accepted)
+	}
+	if got := Refused(Conflict); got.Success || *got.Violation != (Violation{Kind: Conflict}) {
+		t.Errorf("refused is %+v", got)
+	}
+	if got := RefusedAt(InvalidBody, "body", "/a"); got.Success || *got.Violation != (Violation{Kind: InvalidBody, In: "body", Pointer: "/a"}) {
+		t.Errorf("refused is %+v", got)
+	}
+}
+
+// The last promise of a test names it, or its name does.
+func TestPromise(t *testing.T) {
+	t.Parallel()
+	for want, test := range map[string]Test{"name": {Name: "name"}, "b": {Name: "name", Shows: []string{"a", "b"}}} {
+		if got := test.Promise(); got != want {
+			t.Errorf("the promise is %q, want %q", got, want)
+		}
+	}
+}
+
+// Some steps become others.
+func TestIsExpanded(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		step Step
+		want bool
+	}{
+		{Step{Draw: []*Thing{{}}}, true},
+		{Step{Create: &Thing{}}, true},
+		{Step{Walk: &Walk{}}, true},
+		{Step{Call: func() Call { return Call{} }}, true},
+		{Step{Send: func() (Request, error) { return Request{}, nil }}, false},
+		{Step{}, false},
+	} {
+		if c.step.IsExpanded() != c.want {
+			t.Errorf("%+v is expanded: %v", c.step, !c.want)
+		}
+	}
+	isWrong := errors.New("wrong")
+	if err := Verify(func() error { return isWrong }).Check(Interaction{}); !errors.Is(err, isWrong) {
+		t.Errorf("the step says %v", err)
+	}
+	if steps := Later(func() []Step { return make([]Step, 2) }).Then(Interaction{}); len(steps) != 2 {
+		t.Errorf("there are %d steps", len(steps))
+	}
+}
+
+// A request has the usual credentials unless a test chooses them.
+func TestAccess(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		access               Access
+		isOfCredentials, any bool
+	}{
+		{Access{}, false, true},
+		{Access{Chosen: true}, true, false},
+		{Access{WithoutScope: "a"}, true, false},
+		{Access{All: true}, false, false},
+		{Access{Form: Bare}, false, true},
+	} {
+		if c.access.IsOfCredentials() != c.isOfCredentials || c.access.IsUsual() != c.any {
+			t.Errorf("%+v: %v and %v", c.access, c.access.IsOfCredentials(), c.access.IsUsual())
+		}
+	}
+	if Usual == Cut || Cut == Bare {
+		t.Error("two forms are the same")
+	}
+}
+
+// A violation is refused with one of the statuses of RFC 9110.
+func TestViolations(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[Kind][]int{
+		UnknownPath: {404}, UnknownMethod: {405, 501}, NoCredentials: {401, 403}, BadCredentials: {401, 403}, MissingScope: {403},
+		InvalidParameter: {400, 404, 422}, MissingBody: {400, 411, 415, 422}, WrongMediaType: {400, 415, 422}, MalformedBody: {400, 422},
+		InvalidBody: {400, 422}, UnknownPosition: {410}, UnknownResource: {404, 410}, PreconditionFailed: {412}, Conflict: {400, 409, 422},
+	} {
+		v := Violation{Kind: kind}
+		if !slices.Equal(v.Statuses(), want) {
+			t.Errorf("%s has %v, want %v", kind, v.Statuses(), want)
+		}
+		if !v.Allows(want[len(want)-1]) || v.Allows(200) {
+			t.Errorf("%s allows a wrong status", kind)
+		}
+		isOfCredentials := kind == NoCredentials || kind == BadCredentials || kind == MissingScope
+		if v.IsOfCredentials() != isOfCredentials {
+			t.Errorf("%s is of credentials: %v", kind, !isOfCredentials)
+		}
+	}
+}
