@@ -1,0 +1,144 @@
+package schema_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
+	"github.com/plantstore/plantstore/internal/testing/must"
+)
+
+// described reads a schema of JSON.
+func described(t *testing.T, text string) *openapi3.Schema {
+	t.Helper()
+	read := &openapi3.Schema{}
+	must.NoError(t, json.Unmarshal([]byte(text), read))
+	return read
+}
+
+// What a schema is follows from its type, or from its members.
+func TestKinds(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`{}`:                                      "scalar",
+		`{"type":"object"}`:                       "object",
+		`{"properties":{"a":{}}}`:                 "object, scalar",
+		`{"type":"array"}`:                        "",
+		`{"type":"string"}`:                       "scalar",
+		`{"type":"integer"}`:                      "number, scalar",
+		`{"type":"number"}`:                       "number, scalar",
+		`{"type":["integer","null"]}`:             "scalar",
+		`{"additionalProperties":false}`:          "closed, scalar",
+		`{"additionalProperties":true}`:           "scalar",
+		`{"additionalProperties":{}}`:             "scalar",
+		`{"allOf":[{}]}`:                          "composed, scalar",
+		`{"anyOf":[{}]}`:                          "composed, scalar",
+		`{"oneOf":[{}]}`:                          "composed, scalar",
+		`{"not":{}}`:                              "composed, scalar",
+		`{"type":"object","items":{}}`:            "object",
+		`{"type":"string","properties":{"a":{}}}`: "scalar",
+	} {
+		read := described(t, text)
+		var got []string
+		for name, is := range map[string]bool{
+			"closed": schema.IsClosed(read), "composed": schema.IsComposed(read), "number": schema.IsNumber(read),
+			"object": schema.IsObject(read), "scalar": schema.IsScalar(read),
+		} {
+			if is {
+				got = append(got, name)
+			}
+		}
+		slices.Sort(got)
+		if strings.Join(got, ", ") != want {
+			t.Errorf("%s is %v, want %s", text, got, want)
+		}
+	}
+	for _, none := range []*openapi3.SchemaRef{nil, {}} {
+		if schema.Of(none) == nil || schema.Of(none) != schema.Of(nil) {
+			t.Error("a schema that is absent is not the one that allows anything")
+		}
+	}
+}
+
+// A value of a composed schema has the items and members of all parts.
+func TestParts(t *testing.T) {
+	t.Parallel()
+	whole := described(t, `{"title":"whole","items":{"title":"item"},"properties":{"a":{"title":"a"}},
+		"allOf":[{"title":"all","items":{"title":"item of all"},"properties":{"a":{"title":"a of all"}},"anyOf":[{"title":"any"}]}],
+		"oneOf":[{"title":"one","additionalProperties":{"title":"more","writeOnly":true}}],"not":{"title":"no"}}`)
+	titles := func(all []*openapi3.Schema) string {
+		var names []string
+		for _, part := range all {
+			names = append(names, part.Title)
+		}
+		return strings.Join(names, ", ")
+	}
+	parts := schema.Parts(nil, whole, whole)
+	for what, c := range map[string]struct{ got, want string }{
+		"parts":   {titles(parts), "whole, all, any, one"},
+		"items":   {titles(schema.Items(parts)), "item, item of all"},
+		"a":       {titles(schema.Members(parts, "a")), "a, a of all"},
+		"other":   {titles(schema.Members(parts, "other")), "more"},
+		"nothing": {titles(schema.Members(parts[:1], "other")), ""},
+		"writes":  {fmt.Sprint(schema.IsWriteOnly(parts), schema.IsWriteOnly(schema.Members(parts, "other"))), "false true"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: %s, want %s", what, c.got, c.want)
+		}
+	}
+}
+
+// A member at any depth is unnamed at its place.
+func TestUnnamedPlaces(t *testing.T) {
+	t.Parallel()
+	wanted := described(t, `{"properties":{"a":{"type":"array","items":{"properties":{"b":{}}}},"map":{"additionalProperties":{"properties":{"c":{}}}},"open":{}}}`)
+	value, err := jsonvalue.Decode([]byte(`{"a":[{"b":1},{"b":{"any":1},"x":1}],"map":{"k":{"c":1,"y":1}},"open":{"any":1},"z":1}`))
+	must.NoError(t, err)
+	var got []string
+	for _, fault := range schema.Unnamed("/at", value, wanted) {
+		got = append(got, fault.Where+" "+fault.Keyword)
+	}
+	slices.Sort(got)
+	if want := "body /at/a/1/x properties, body /at/map/k/y properties, body /at/z properties"; strings.Join(got, ", ") != want {
+		t.Errorf("the faults are %v, want %s", got, want)
+	}
+}
+
+// At returns the schema at a place, through items, names and parts.
+func TestAt(t *testing.T) {
+	t.Parallel()
+	root := openapi3.NewSchemaRef("", described(t, `{"title":"root","properties":{"a~b":{"title":"named"}},"allOf":[{"items":{"title":"item"}}],"additionalProperties":{"title":"more"}}`))
+	for pointer, want := range map[string]string{"": "root", "/a~0b": "named", "/0": "more", "/other": "more", "/a~0b/deep": ""} {
+		if got := schema.At(root, pointer).Title; got != want {
+			t.Errorf("at %q is %q, want %q", pointer, got, want)
+		}
+	}
+}
+
+// A pattern that goes back ends in time, and one of ECMA-262 is read as that.
+func TestPatterns(t *testing.T) {
+	t.Parallel()
+	for pattern, want := range map[string]bool{`^a$`: true, `(?=a)`: true, `(`: false, `\u0061`: true, ``: true} {
+		if got := schema.IsPattern(pattern); got != want {
+			t.Errorf("%s is a pattern: %v", pattern, got)
+		}
+	}
+	if got := schema.GoPattern(`a\u00e9\d`); got != `a\x{00e9}\d` {
+		t.Errorf("it is %s", got)
+	}
+	slow := &openapi3.Schema{Pattern: `^(?=a)(a+)+$`}
+	if schema.NewValidator().Allows(slow, strings.Repeat("a", 40)+"b", schema.Received) {
+		t.Error("a text that does not match is allowed")
+	}
+	for name, want := range map[string]bool{"": true, "date": true, "password": true, "odd": false} {
+		if got := schema.IsKnownFormat(name); got != want {
+			t.Errorf("the format %q is known: %v", name, got)
+		}
+	}
+}
