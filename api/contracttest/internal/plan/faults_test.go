@@ -186,6 +186,13 @@ func items(change func([]any) []any) func(*http.Request, *answer) {
 	}
 }
 
+// bare responds with the items alone.
+func bare(_ *http.Request, a *answer) {
+	if object, is := a.body.(map[string]any); is {
+		a.body = object["items"]
+	}
+}
+
 func butLast(all []any) []any { return all[:max(len(all)-1, 0)] }
 func none([]any) []any        { return []any{} }
 func twice(all []any) []any   { return append(all, all...) }
@@ -385,6 +392,7 @@ var faults = map[string]fault{
 	"there is no cursor":             {of: "lists by cursor", at: "^GET", after: member("next", "")},
 	"a cursor is null":               {of: "lists by cursor", at: "^GET", after: member("next", nil)},
 	"a list on a page ends early":    {of: "lists on a page", at: "^GET", after: items(func(all []any) []any { return all[:min(len(all), 2)] })},
+	"a list is bare":                 {of: "lists by cursor", at: "^GET /cursors(\\?|$)", after: bare},
 	"a filter by tags is ignored":    {of: "lists by link", at: "^GET /links", before: without("tags")},
 
 	// What is below another thing.

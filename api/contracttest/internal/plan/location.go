@@ -46,6 +46,9 @@ type location struct {
 func (l *location) find(created scenario.Interaction) (err error) {
 	l.created = created
 	value := created.Header.Get("Location")
+	if value == "" {
+		return l.lacks()
+	}
 	if l.resource.IsInferred {
 		err = l.differs(value)
 	}
@@ -60,15 +63,25 @@ func (l *location) find(created scenario.Interaction) (err error) {
 	return scenario.Require(l.get != nil, "Location leads to %s, which is no path of the document", l.path)
 }
 
+// lacks says what it means that a response has no Location. The document may list it for another success. Of an
+// inferred resource only a 201 is known to have created something.
+func (l *location) lacks() error {
+	described := l.resource.Create.Response(l.created.Status)
+	isListed := described != nil && document.HasHeader(described.Headers, "Location")
+	isCreated := l.created.Status == http.StatusCreated || !l.resource.IsInferred
+	if isListed && isCreated {
+		return scenario.Brokenf("the response to a create has no Location, which the document lists")
+	}
+	return scenario.Untried("the response to a create has no Location")
+}
+
 // differs returns what is special of a Location of an inferred resource, or nil.
 func (l *location) differs(value string) error {
 	switch {
-	case value == "" && l.created.Status == http.StatusCreated:
-		return scenario.Brokenf("the response to a create has no Location, which the document lists")
 	case l.lacksBase(value):
 		return scenario.Brokenf("Location is %s, which lacks the path of the service: nothing is there", value)
 	case leadsElsewhere(l.created, value):
-		return scenario.Untried("Location is absent or leads to another host: " + value)
+		return scenario.Untried("Location leads to another host: " + value)
 	}
 	return nil
 }
@@ -84,12 +97,8 @@ func (l *location) lacksBase(value string) bool {
 	return !isBelow && l.draft.Document.Find(http.MethodGet, value) != nil
 }
 
-// leadsElsewhere reports whether there is no reference, or one to something that is not below the
-// target, as behind a proxy.
+// leadsElsewhere reports whether a reference is to something that is not below the target, as behind a proxy.
 func leadsElsewhere(x scenario.Interaction, reference string) bool {
-	if reference == "" {
-		return true
-	}
 	from, err := x.ParsedURL()
 	if err != nil {
 		return false

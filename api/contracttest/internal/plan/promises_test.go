@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -121,5 +122,28 @@ func TestShown(t *testing.T) {
 	isKnown := func(promise string) bool { return strings.Contains(promise, "example") }
 	if shown := p.Shown(scenario.Interaction{Method: "POST", Path: "/notes", Status: 201, RequestBody: note}, isKnown); len(shown) != 1 {
 		t.Errorf("an example that is known is shown again: %q", shown)
+	}
+}
+
+// The requests of tests of one request are made for others, too: each has an identity, that of the test or one that is
+// drawn, and none is about credentials.
+func TestRequests(t *testing.T) {
+	t.Parallel()
+	paths := map[string]bool{}
+	for request := range (trial{document: "requests"}).planner(t).Requests() {
+		if request.Access.IsOfCredentials() {
+			t.Errorf("%s %s is about credentials", request.Method, request.Path)
+		}
+		if strings.HasPrefix(request.Path, "/notes/") {
+			paths[request.Method+" "+request.Path] = true
+		}
+		if strings.ContainsAny(request.Path, "{}<>") {
+			t.Errorf("%s has no identity", request.Path)
+		}
+	}
+	for _, want := range []string{"GET /notes/1", "PUT /notes/3000000", "DELETE /notes/0", "GET /notes/x"} {
+		if !paths[want] {
+			t.Errorf("%s is not among %v", want, slices.Sorted(maps.Keys(paths)))
+		}
 	}
 }
