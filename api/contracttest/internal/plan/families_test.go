@@ -3,6 +3,7 @@ package plan_test
 import (
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/plan"
@@ -29,8 +30,14 @@ var transcripts = map[string]trial{
 	"lists on a page":  {document: "lists", service: assigning(habits{}), tests: "Plains?(: |, effect|, default| shows)"},
 	"below each other": {document: "below", service: assigning(habits{})},
 	// The tests of one request, and of what no operation serves.
-	"requests":        {document: "requests", service: requestGarden, phases: ofOne, target: credentials, tests: "^(find|createNote|deleteNote|sendForm|sendPicture|deleteCache|stop|watch|no path|methods)[^%]*$|^putNote, (par|no b|body /k)|Note, random"},
+	"requests":        {document: "requests", service: requestGarden, phases: ofOne, target: credentials, tests: "^(find|createNote|deleteNote|sendForm, [a-q]|sendPicture|deleteCache|stop|watch|no path|methods)[^%]*$|^putNote, (par|no b|body /k)|Note, random"},
 	"requests strict": {document: "requests", service: requestGarden, phases: ofOne, target: credentials, tests: "createNote, (cred|body|media|mal|unk)|getNote, (cred|par)|^find, (par|unk)|^no path /no|^methods that /notes |OPTIONS", settings: strict},
+	// A refused create must not be found, a body may have any member, and random bodies are right or have one fault.
+	"refused creates":                 {document: "requests", service: refusing(refusesNotes), phases: "2", target: credentials, tests: refusedCreates},
+	"refused creates that are stored": {document: "requests", service: storing, phases: "2", target: credentials, tests: refusedCreates},
+	"refused creates that are found":  {document: "requests", service: finding, phases: "2", target: credentials, tests: refusedCreates},
+	"refused creates of other ids":    {document: "pots", service: refusing(refusesPots), phases: "24", tests: "createPot, body /color maxLength, refused", settings: assignedPots()},
+	"odd members":                     {document: "pots", service: potGarden, phases: "24", tests: "createPot, body  additionalProperties"},
 	// The first requests, until the service has accepted one of each operation, and what is learned of them.
 	"first requests":                        {document: "needs", service: reception(nothing), phases: "012", tests: "first|credentials|parameter"},
 	"first requests without zones":          {document: "needs", service: reception(zones), phases: "01", tests: "book|change"},
@@ -44,8 +51,8 @@ var transcripts = map[string]trial{
 	},
 }
 
-// ofOne are the phases with tests of one request, and of paths.
-const ofOne = "12346"
+// ofOne are the phases with tests of one request, of paths, and of random bodies.
+const ofOne = "123456"
 
 // requestGarden is a service of the document of requests, which accepts everything.
 func requestGarden() http.Handler { return refusing(nil)() }
@@ -91,6 +98,54 @@ func refusing(refuses func(r *http.Request) int) func() http.Handler {
 var credentials = run.Target{
 	Credentials: scenario.Credentials{"key": "a-key", "one": "one", "other": "other", "bearer": "token"},
 	Without:     map[string]scenario.Credentials{"gardener": {"key": "no-gardener"}},
+}
+
+// refusedCreates finds tests of what a create must refuse.
+const refusedCreates = "createNote, body /(id|kind) (enum|required|maximum), refused"
+
+func refusesNotes(r *http.Request) int {
+	if r.Method == http.MethodPost {
+		return http.StatusBadRequest
+	}
+	return 0
+}
+
+func refusesPots(r *http.Request) int {
+	if r.Method == http.MethodPost {
+		return http.StatusBadRequest
+	}
+	return http.StatusNotFound
+}
+
+// storing refuses what it has stored.
+func storing() http.Handler {
+	stores := requestGarden()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			stores.ServeHTTP(httptest.NewRecorder(), r)
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		stores.ServeHTTP(w, r)
+	})
+}
+
+// finding refuses creates, and finds everything.
+func finding() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		a := status(http.StatusBadRequest)
+		if r.Method != http.MethodPost {
+			a = &answer{http.StatusOK, http.Header{}, map[string]any{"id": 7, "kind": "oak"}}
+		}
+		a.write(w)
+	})
+}
+
+// assignedPots are options that say that the service chooses the ids of pots.
+func assignedPots() plan.Settings {
+	settings := declaredPots()
+	settings.Declared.Resources[0].Assigned = true
+	return settings
 }
 
 // strict are options of a service that promises all that can be promised.
