@@ -286,6 +286,12 @@ func TestPatience(t *testing.T) {
 	if got := s.patience(nil, "createPot gives no response"); got != RequestTimeout {
 		t.Errorf("one of another operation may take %v", got)
 	}
+	s.noteSilent("createPot gives no response")
+	for _, cause := range []string{"getPot gives no response", "createPot gives no response"} {
+		if got := s.patience(nil, cause); got != SilentTimeout {
+			t.Errorf("after both, where %s, the next one may take %v", cause, got)
+		}
+	}
 }
 
 // Of an event stream what comes before the first event is read, and no more.

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -43,6 +44,54 @@ func TestMissing(t *testing.T) {
 		outcome, _ := outcomeOf(t, always(status, `{"id":7}`), scenario.Step{Create: thing, Optional: true})
 		if !outcome.IsKept() || thing.Missing != want {
 			t.Errorf("after %d it is missing: %v, %s", status, thing.Missing, said(outcome))
+		}
+	}
+}
+
+// A request that cannot be made ends the test, and is not sent.
+func TestCannotSend(t *testing.T) {
+	t.Parallel()
+	never := scenario.Step{Send: func() (scenario.Request, error) { return scenario.Request{}, scenario.Untried("there is none") }}
+	wrong := step("GET", "/pots/7", scenario.Expectation{})
+	wrong.Send = func() (scenario.Request, error) {
+		return scenario.Request{Method: "no method", Path: "/", Header: http.Header{}}, nil
+	}
+	for want, first := range map[string]scenario.Step{"untried: there is none": never, "broken: net/http: invalid method \"no method\"": wrong} {
+		outcome, sent := outcomeOf(t, always(404, ""), first, step("GET", "/pots/7", scenario.Expectation{}))
+		if got := said(outcome); got != want || len(sent) > 0 {
+			t.Errorf("it is %s after %q, want %s", got, sent, want)
+		}
+	}
+}
+
+// What comes meanwhile is sent, also if the request of its step fails, and neither side sees the last response of the
+// other.
+func TestMeanwhile(t *testing.T) {
+	t.Parallel()
+	var last []string
+	check := func(got scenario.Interaction) error {
+		last = append(last, got.Path)
+		return nil
+	}
+	beside := step("GET", "/pots/8", scenario.Expectation{})
+	beside.Check = check
+	failing := step("GET", "/pots/9", scenario.Accepted)
+	for name, c := range map[string]struct {
+		status    int
+		meanwhile []scenario.Step
+		want      string
+	}{
+		"right":          {200, []scenario.Step{beside}, "kept"},
+		"wrong beside":   {404, []scenario.Step{beside, failing}, "broken: the request is valid, but was refused"},
+		"wrong response": {202, []scenario.Step{beside}, "broken: the status is 202, but status: responses: the document does not list 202 for getPot"},
+	} {
+		last = nil
+		first := step("GET", "/pots/7", scenario.Expectation{})
+		first.Meanwhile = c.meanwhile
+		outcome, sent := outcomeOf(t, always(c.status, `{"id":7}`), first, scenario.Step{Check: check})
+		isSeen := slices.Contains(last, "/pots/8") && (c.want != "kept" || slices.Contains(last, "/pots/7"))
+		if got := said(outcome); !strings.HasPrefix(got, c.want) || !isSeen || len(sent) != 1+len(c.meanwhile) {
+			t.Errorf("%s: %s, want %s; after %q the last ones are %q", name, got, c.want, sent, last)
 		}
 	}
 }
