@@ -23,7 +23,11 @@ var transcripts = map[string]trial{
 	"pots that are never replaced": {document: "pots", service: potGarden, tests: "If-", edits: []string{"    put:", "    trace:"}},
 	"pots that are never deleted":  {document: "pots", service: potGarden, tests: "If-|listPots", edits: []string{"    delete:", "    options:"}},
 	// The service assigns identities, and has no conditions.
-	"lists by link":    {document: "lists", service: assigning(habits{links: true}), tests: "Links(, effect|, default| shows)|walk by Link"},
+	"lists by link": {document: "lists", service: assigning(habits{links: true}), tests: "Links(, effect|, default| shows)|walk by Link"},
+	"lists by link in order": {
+		document: "pots", service: func() http.Handler { return newGarden(habits{links: true}) }, tests: "Link|listPots", settings: declaredPots(),
+		edits: []string{"description: Pots.,", "description: Pots., headers: {Link: {schema: {type: string}}},"},
+	},
 	"lists by offset":  {document: "lists", service: assigning(habits{}), tests: "Offsets(, effect|, default| shows)"},
 	"lists by page":    {document: "lists", service: assigning(habits{}), tests: "Pages(, effect|, default| shows)"},
 	"lists by cursor":  {document: "lists", service: assigning(habits{items: "items"}), tests: "Cursors(, effect|, default| shows)"},

@@ -63,7 +63,7 @@ func TestFaults(t *testing.T) {
 // said is what tests say of a fault.
 func said(t *testing.T, of fault) string {
 	t.Helper()
-	c, isKnown := transcripts[of.of]
+	c, isKnown := all(transcripts, edges)[of.of]
 	if !isKnown {
 		t.Fatalf("there is no transcript %q", of.of)
 	}
@@ -183,6 +183,35 @@ func items(change func([]any) []any) func(*http.Request, *answer) {
 		if all, isList := a.body.([]any); isList {
 			a.body = change(all)
 		}
+	}
+}
+
+// renamed shows other notes of items.
+func renamed(_ *http.Request, a *answer) {
+	if object, is := a.body.(map[string]any); is {
+		for _, item := range object["items"].([]any) {
+			item.(map[string]any)["note"] = "n"
+		}
+	}
+}
+
+// marksDeleted keeps what is deleted, and finds it no more.
+func marksDeleted(g *garden, r *http.Request) {
+	_, p := g.find(strings.Split(strings.Trim(r.URL.Path, "/"), "/"))
+	if p == nil {
+		return
+	}
+	if r.Method == http.MethodDelete {
+		p.version = -1
+		r.Method = http.MethodHead
+	} else if p.version < 0 {
+		r.URL.Path = "/plains/0"
+	}
+}
+
+func deleted(r *http.Request, a *answer) {
+	if r.Method == http.MethodHead {
+		*a = *status(http.StatusNoContent)
 	}
 }
 
@@ -394,6 +423,16 @@ var faults = map[string]fault{
 	"a list on a page ends early":    {of: "lists on a page", at: "^GET", after: items(func(all []any) []any { return all[:min(len(all), 2)] })},
 	"a list is bare":                 {of: "lists by cursor", at: "^GET /cursors(\\?|$)", after: bare},
 	"a filter by tags is ignored":    {of: "lists by link", at: "^GET /links", before: without("tags")},
+
+	"a list by cursor is empty":        {of: "lists by cursor", at: "^GET /cursors", after: member("items", []any{})},
+	"a list by cursor shows another":   {of: "lists by cursor", at: "^GET /cursors(\\?|$)", after: renamed},
+	"a list shows what was deleted":    {of: "lists on a page", at: "^(DELETE|GET) /plains/", before: marksDeleted, after: deleted},
+	"a list shows what is not deleted": {of: "lists on a page", at: "^DELETE", before: method("GET"), after: answers(204)},
+	"a list of some ends early":        {of: "lists of some", at: "^GET", after: items(butLast)},
+	"a list of some is empty":          {of: "lists of some", at: "^GET", after: items(none)},
+	"an identity is assigned again":    {of: "identities that are never used again", at: "^POST", before: func(g *garden, _ *http.Request) { g.last = 5000 + len(g.beds["/pots"]) }},
+	"the service stores one note":      {of: below, tests: "note$", at: "^POST", before: body(func(string) string { return `{"note":"n"}` })},
+	"a page has no end":                {of: "lists by limit alone", at: "^GET", before: given("limit=2")},
 
 	// What is below another thing.
 	"a plant is found below any pot":   {of: below, at: `^(GET|PATCH|DELETE) /pots/\d+/plants/\d+`, before: anywhere},

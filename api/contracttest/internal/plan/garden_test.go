@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,7 +28,7 @@ type habits struct {
 	assigns  bool           // it chooses the ids
 	defaults map[string]any // of what a create leaves out
 	items    string         // the member of a list with its items; empty: the list is an array
-	next     string         // the member of a list with the cursor of the next page
+	leads    bool           // the member next of a list is the URL of the next page, and not a cursor
 	links    bool           // a list has Link
 }
 
@@ -230,15 +229,22 @@ func (g *garden) list(r *http.Request) *answer {
 		items = append(items, maps.Clone(p.members))
 	}
 	a := &answer{http.StatusOK, http.Header{}, items}
-	cursor := "c" + strconv.Itoa(to)
-	if hasMore := to < len(all); g.links && hasMore {
-		more := url.Values{"limit": {strconv.Itoa(limit)}, "cursor": {cursor}}
-		a.header.Set("Link", fmt.Sprintf("<%s?%s>; rel=\"next\"", r.URL.Path, more.Encode()))
-	} else if !hasMore {
-		cursor = ""
+	next := "c" + strconv.Itoa(to)
+	query.Set("cursor", next)
+	for _, other := range []string{"after", "offset", "page"} {
+		query.Del(other)
+	}
+	address := r.URL.Path + "?" + query.Encode()
+	switch hasMore := to < len(all); {
+	case !hasMore:
+		next = ""
+	case g.links:
+		a.header.Set("Link", fmt.Sprintf("<%s>; rel=\"next\"", address))
+	case g.leads:
+		next = address
 	}
 	if g.items != "" {
-		a.body = map[string]any{g.items: items, cmp.Or(g.next, "next"): cursor}
+		a.body = map[string]any{g.items: items, "next": next}
 	}
 	return a
 }

@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,7 +15,7 @@ import (
 // the engine, -update writes them anew, and their difference shows what the change does.
 func TestTranscripts(t *testing.T) {
 	t.Parallel()
-	for name, c := range transcripts {
+	for name, c := range all(transcripts, edges) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var text strings.Builder
@@ -24,6 +25,15 @@ func TestTranscripts(t *testing.T) {
 			golden.Compare(t, "testdata/"+name+".txt", text.String())
 		})
 	}
+}
+
+// all are trials of several tables.
+func all(tables ...map[string]trial) map[string]trial {
+	together := map[string]trial{}
+	for _, table := range tables {
+		maps.Copy(together, table)
+	}
+	return together
 }
 
 // mostShown is how many of the first requests of a test are shown, and of the last ones.

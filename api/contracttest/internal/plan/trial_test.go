@@ -30,6 +30,7 @@ type trial struct {
 	settings plan.Settings
 	service  func() http.Handler // made anew for each test
 	target   run.Target
+	at       string // the path of the service
 	tests    string // a pattern of their names
 	phases   string // the numbers of those that run; empty: tests of several requests alone
 }
@@ -58,9 +59,9 @@ func (c trial) run(t *testing.T) (all []told) {
 		if !isInPhase || !wanted.MatchString(test.Name) {
 			continue
 		}
-		sent := &sending{service: c.service(), names: map[string]string{}}
+		sent := &sending{service: http.StripPrefix(c.at, c.service()), names: map[string]string{}}
 		target := c.target
-		target.URL = base
+		target.URL = base + c.at
 		target.Transport = sent
 		outcome := runner.Run(t.Context(), test, target)
 		all = append(all, told{test, sent.lines, sent.shorten(verdictOf(outcome))})

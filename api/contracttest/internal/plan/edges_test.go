@@ -1,0 +1,118 @@
+package plan_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// edges are transcripts of what documents have seldom.
+var edges = map[string]trial{
+	// The body of a change is text, so no test can change anything; one that has one value only cannot vary.
+	"pots as text": {document: "pots", service: potGarden, tests: "sees a (change|repl)|replacement|changes the|with one If", edits: []string{
+		"requestBody: {required: true, content: {application/json: {schema: {type: object, properties: {color", "requestBody: {required: true, content: {text/plain: {schema: {type: array, properties: {color",
+		"If-None-Match, in: header, schema: {type: string}}]\n      requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/Pot'}}}}",
+		"If-None-Match, in: header, schema: {type: string}}]\n      requestBody: {required: true, content: {text/csv: {schema: {type: array}}}}",
+	}},
+	"pots of one color": {document: "pots", service: potGarden, tests: "patch|change", edits: []string{
+		"{type: object, properties: {color: {type: string, maxLength: 40}, size: {type: integer, minimum: 1000}}}", "{type: object, required: [color], properties: {color: {enum: [reddish]}}}",
+	}},
+	"pots that merge":        {document: "pots", service: potGarden, tests: "removes", edits: []string{"operationId: putPot", "operationId: putPot\n      description: Members that are absent stay."}},
+	"pots of three members":  {document: "pots", service: potGarden, tests: "removes", edits: []string{"required: [id, color]", "required: [id, color]\n      minProperties: 3"}},
+	"pots with assigned ids": {document: "pots", service: assigning(habits{}), tests: "If-|Location|create", settings: assignedPots()},
+	"pots at a base path":    {document: "pots", service: potGarden, at: "/api", tests: "Location"},
+	"pots with a high default": {document: "pots", service: potGarden, tests: "default of", edits: []string{
+		"maximum: 100, default: 10", "maximum: 1000, default: 500",
+	}},
+	"pots with an odd default":             {document: "pots", service: potGarden, tests: "default of", edits: []string{"maximum: 100, default: 10", "maximum: 100, default: many"}},
+	"pots without a body":                  {document: "below", service: assigning(habits{}), tests: "createPot", edits: []string{"requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/New'}}}}", "summary: Makes one."}},
+	"identities that are never used again": {document: "below", service: assigning(habits{}), tests: "createPot", edits: []string{"operationId: createPot", "operationId: createPot\n      description: An id is never used again."}},
+
+	// Lists that lead on in other ways, or not at all.
+	"lists by url":          {document: "lists", service: assigning(habits{items: "items", leads: true}), tests: "listCursors"},
+	"lists by url and page": {document: "lists", service: assigning(habits{items: "items"}), tests: "listCursors", edits: []string{"{name: cursor, in: query, schema: {type: string}}", "{name: page, in: query, schema: {type: integer}}"}},
+	"lists by limit alone":  {document: "lists", service: assigning(habits{}), tests: "listOffsets", edits: []string{"{name: offset, in", "{name: other, in"}},
+	"lists by link or offset": {document: "lists", service: assigning(habits{links: true}), tests: "listOffsets", edits: []string{
+		"offset, in: query, schema: {type: integer, minimum: 0, default: 0}}]\n      responses: {\"200\": {description: All.,", "offset, in: query, schema: {type: integer, minimum: 0, default: 0}}]\n      responses: {\"200\": {description: All., headers: {Link: {schema: {type: string}}},",
+	}},
+	"lists of some":        {document: "lists", service: assigning(habits{}), tests: "listPlains|listLinks, effect of parameter limit", edits: []string{"operationId: listPlains,", "operationId: listPlains, summary: Lists your own.,", "operationId: listLinks", "operationId: listLinks\n      summary: Lists your own."}},
+	"filters by one value": {document: "lists", service: assigning(habits{}), tests: "tags", edits: []string{"tags: {type: array, items: {type: string, maxLength: 40}}", "tags: {type: array, items: {type: string, enum: [tagged]}}"}},
+
+	// Requests that cannot be written, or need what is not there.
+	"requests without notes":   {document: "requests", service: refusing(refusesNotes), phases: "012", target: credentials, tests: "^(get|put|delete)Note, (first|cred|par|body /)"},
+	"requests that are unread": {document: "requests", service: requestGarden, phases: "012", target: credentials, tests: "see|stop", edits: []string{"{name: where, in: path, required: true, schema: {type: string, maxLength: 3}}", "{name: where, in: path, required: true, schema: {$ref: other.yaml}}"}},
+	"requests without a value": {document: "requests", service: requestGarden, phases: "012", target: credentials, tests: "see|stop", edits: []string{"{name: where, in: path, required: true, schema: {type: string, maxLength: 3}}", "{name: where, in: path, required: true, schema: {type: string, not: {}}}"}},
+	"odd requests that crash":  {document: "requests", service: refusing(func(*http.Request) int { return 500 }), phases: "6", target: credentials, tests: "odd (parameter q|body: \"0\")"},
+	"forms":                    {document: "requests", service: requestGarden, phases: "24", target: credentials, tests: "sendForm, body /", edits: []string{"count: {type: integer, maximum: 3}}", "count: {type: integer, maximum: 3}, more: {type: object, nullable: true, properties: {deep: {type: string, maxLength: 3}}}}"}},
+	"first requests with many": {document: "needs", service: reception(zones), phases: "01", tests: "change", edits: []string{
+		"{type: object, properties: {zone: {enum: [z]}, note: {enum: [n]}, more:", "{type: object, properties: {zone: {enum: [z]}, " + manyMembers() + "more:",
+	}},
+}
+
+// manyMembers are members of a schema.
+func manyMembers() string {
+	var text strings.Builder
+	for name := 'a'; name <= 'z'; name++ {
+		text.WriteString(string(name) + "1: {enum: [x]}, ")
+	}
+	return text.String() + "n1x: {enum: [x]}, n2x: {enum: [x]}, n3x: {enum: [x]}, "
+}
+
+// The plainest test of an operation is made alone, if it can be written.
+func TestPlainTest(t *testing.T) {
+	t.Parallel()
+	p := trial{document: "requests"}.planner(t)
+	for id, want := range map[string]string{"find": "find, credentials open", "getNote": "getNote, credentials good", "sendPicture": ""} {
+		test, ok := p.PlainTest(p.Document.Operation(id))
+		if test.Name != want || ok != (want != "") {
+			t.Errorf("of %s it is %q, %v", id, test.Name, ok)
+		}
+	}
+	if inferred := p.Inferred(); len(inferred) != 1 || !strings.HasPrefix(inferred[0], "createNote creates what {id} names") {
+		t.Errorf("inferred was %q", inferred)
+	}
+}
+
+// Tests end wherever a run stops.
+func TestStopped(t *testing.T) {
+	t.Parallel()
+	p := trial{document: "below"}.planner(t)
+	all := 0
+	for range p.Tests(t.Context()) {
+		all++
+	}
+	for stop := 1; stop < all; stop += 7 {
+		seen := 0
+		for range p.Tests(t.Context()) {
+			if seen++; seen == stop {
+				break
+			}
+		}
+		if seen != stop {
+			t.Errorf("after %d tests there are %d", stop, seen)
+		}
+	}
+	for range p.Requests() {
+		break
+	}
+}
+
+// A large document has fewer random bodies.
+func TestFewDraws(t *testing.T) {
+	t.Parallel()
+	var paths strings.Builder
+	for name := 'a'; name <= 'z'; name++ {
+		paths.WriteString("  /" + string(name) + ": {post: {requestBody: {content: {application/json: {schema: {type: object, properties: {a: {type: string}}}}}}, responses: {\"200\": {description: OK.}}}}\n")
+	}
+	for document, want := range map[string]int{"requests": 50, "lists": 10} {
+		c := trial{document: document, edits: []string{"\ncomponents:", "\n" + paths.String() + "components:"}}
+		if document == "requests" {
+			c.edits = nil
+		}
+		for test := range c.planner(t).Tests(t.Context()) {
+			if test.Drawn != nil && test.Draws != want {
+				t.Errorf("%s has %d draws, want %d", test.Name, test.Draws, want)
+			}
+		}
+	}
+}
