@@ -47,6 +47,7 @@ func TestMerge(t *testing.T) {
 			"properties of both", `{"properties":{"a":{"type":"string"}}}`, `{"properties":{"a":{"maxLength":2},"b":{"type":"string"}}}`,
 			`{"properties":{"a":{"allOf":[ONE,OTHER]},"b":{"type":"string"}}}`,
 		},
+		{"values of one", `{"enum":["a"]}`, `{}`, `{"enum":["a"]}`},
 		{"required by both", `{"required":["b","a"]}`, `{"required":["a"]}`, `{"required":["a","b"]}`},
 	} {
 		for _, parts := range [][]string{{c.one, c.other}, {c.other, c.one}} {

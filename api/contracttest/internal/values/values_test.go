@@ -150,6 +150,8 @@ func TestLimits(t *testing.T) {
 		{`{"type":"integer","minimum":0.5,"exclusiveMinimum":true,"maximum":9.5,"exclusiveMaximum":true}`, 1, 9},
 		{`{"type":"integer","minimum":1,"maximum":9223372036854775807}`, 1, math.MaxInt64},
 		{`{"type":"integer","format":"int32","maximum":3000000000}`, math.MinInt32, math.MaxInt32},
+		{`{"type":"integer","minimum":-1e30,"maximum":1e30}`, math.MinInt64, math.MaxInt64},
+		{`{"type":"integer","minimum":1e30}`, math.MaxInt64, math.MaxInt64},
 	} {
 		if low, high := Limits(schemaOf(t, c.text)); low != c.low || high != c.high {
 			t.Errorf("%s has the limits %d and %d, want %d and %d", c.text, low, high, c.low, c.high)

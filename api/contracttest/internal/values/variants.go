@@ -99,6 +99,10 @@ func (g *Generator) meantVariants(wanted *openapi3.Schema) []Variant {
 			return all
 		}
 		all = more
+		// The first time it was too much, and now less, because bases are kept.
+		if !g.isCutOff {
+			return all
+		}
 	}
 }
 
@@ -106,6 +110,7 @@ func (g *Generator) meantVariants(wanted *openapi3.Schema) []Variant {
 // the bound. Where it was not, values were left empty.
 func (g *Generator) variantsWithin(wanted *openapi3.Schema, levels int) (all []Variant, isWhole bool) {
 	g.levels = levels
+	g.isCutOff = false
 	all = g.variants(wanted)
 	return all, g.work <= g.Enough
 }
@@ -120,6 +125,7 @@ func (g *Generator) asMeant(wanted *openapi3.Schema, all []Variant) []Variant {
 // variants is Variants of a schema that others may have led to.
 func (g *Generator) variants(wanted *openapi3.Schema) (all []Variant) {
 	isTooDeep := g.nesting >= g.levels
+	g.isCutOff = g.isCutOff || isTooDeep
 	isTooMuch := g.stopped.Load() || g.nesting > 0 && g.work > g.Enough
 	if isTooDeep || isTooMuch || !g.enter(wanted) {
 		return nil
@@ -226,11 +232,10 @@ func (g *Generator) otherTypes(wanted *openapi3.Schema) (all []Variant) {
 	return all
 }
 
-// nullVariant is null. No client means null without a type, and libraries read an enumeration without null
-// that is nullable in different ways: then null is not tried.
+// nullVariant is null. No client means null without a type. Libraries read an enumeration without null that is
+// nullable in different ways: [Generator.Variants] leaves out null then, because the judge does not allow it.
 func (g *Generator) nullVariant(wanted *openapi3.Schema) []Variant {
-	isUnclear := wanted.Nullable && !g.Fits(wanted, nil)
-	if isUnclear || wanted.Type == nil {
+	if wanted.Type == nil {
 		return nil
 	}
 	return []Variant{{Keyword: "nullable", Valid: wanted.Nullable}}
@@ -342,8 +347,7 @@ func (g *Generator) inArray(wanted *openapi3.Schema, variant Variant) Variant {
 	return variant.below("/1", append([]any{g.Base(schema.Of(wanted.Items)), variant.Value}, rest...))
 }
 
-// presence are objects with and without a member. Without an optional member an object may be too small, which
-// would be another fault.
+// presence are objects with and without a member.
 //
 //	{"name": "Ficus", "size": 1}   both members
 //	{"size": 1}                    without name: refused if it is required
@@ -356,16 +360,11 @@ func (g *Generator) presence(wanted *openapi3.Schema, name string, property *ope
 	}}
 	without := g.with(wanted, name, nil)
 	delete(without, name)
-	isOptional := !isRequired(wanted, name)
-	isTooSmall := uint64(len(without)) < wanted.MinProps
-	if isOptional && isTooSmall {
-		return all
-	}
 	return append(all, Variant{
 		Pointer: "/" + name,
 		Keyword: "required",
 		Value:   without,
-		Valid:   isOptional,
+		Valid:   !isRequired(wanted, name),
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
@@ -42,9 +43,10 @@ func table(all []Variant) (lines []string) {
 			places = append(places, place)
 			sides[place] = &[2][]string{}
 		}
-		text := "..."
-		if !v.Demand {
-			text = shown(v.Value)
+		text := shown(v.Value)
+		isDemand := v.Demand && v.Value == nil
+		if isDemand {
+			text = "..."
 		}
 		side := map[bool]int{true: 0, false: 1}[v.Valid]
 		sides[place][side] = append(sides[place][side], text)
@@ -125,11 +127,11 @@ func TestFewTexts(t *testing.T) {
 		all := at(New(Settings{Few: true}).ForTest(fmt.Sprint(test)).Variants(wanted), "", "type")
 		all = slices.DeleteFunc(all, func(v Variant) bool { return !v.Valid || v.Demand })
 		// The plainest one, and those of every document.
-		if len(all) != 1+fewStrings+1 {
+		if len(all) != 1+5+1 {
 			t.Fatalf("there are %d texts", len(all))
 		}
 		last := fmt.Sprint(all[len(all)-1].Value)
-		if !slices.Contains(oddStrings[fewStrings:], last) {
+		if !slices.Contains(oddStrings[5:], last) {
 			t.Errorf("%q was drawn", last)
 		}
 		texts[last] = true
@@ -160,6 +162,8 @@ func TestRecursion(t *testing.T) {
 			t.Errorf("at %s %d values have another type, want %d", place, len(refused), want)
 		}
 	}
+	checkTable(t, slices.DeleteFunc(at(slices.Clone(all), "/next", "type"), func(v Variant) bool { return !v.Valid }),
+		`/next type: {"a":true,"next":{}} ... |`)
 	endless := openapi3.NewObjectSchema()
 	endless.Required = []string{"next"}
 	endless.Properties = openapi3.Schemas{"next": openapi3.NewSchemaRef("", endless)}
@@ -176,16 +180,26 @@ func TestRecursion(t *testing.T) {
 // What is too much work is left out, and said so once.
 func TestExhausted(t *testing.T) {
 	t.Parallel()
-	g := New(Settings{Enough: 12})
 	wanted := schemaOf(t, `{"type":"object","properties":{"a":{"type":"object","properties":{"b":{"type":"object","properties":{"c":{"type":"boolean"}}}}}}}`)
-	all := g.Variants(wanted)
-	for _, v := range all {
-		if !v.Demand && g.Fits(wanted, v.Value) != v.Valid {
-			t.Errorf("%s at %s should be %s", shown(v.Value), v.Pointer, v.Outcome())
+	// With 70 all is left out the first time, and nothing the second time, because bases are kept.
+	for enough, want := range map[int]int{1: 1, 10: 1, 30: 2, 60: 3, 70: 3} {
+		g := New(Settings{Enough: enough})
+		time.AfterFunc(10*time.Second, g.Stop)
+		deepest := 0
+		for _, v := range g.Variants(wanted) {
+			if !v.Demand && g.Fits(wanted, v.Value) != v.Valid {
+				t.Errorf("of %d values %s at %s should be %s", enough, shown(v.Value), v.Pointer, v.Outcome())
+			}
+			if !v.Demand {
+				deepest = max(deepest, strings.Count(v.Pointer, "/"))
+			}
 		}
-	}
-	if !g.TakeExhausted() || g.TakeExhausted() {
-		t.Error("that values were left out is not said once")
+		if deepest != want || g.stopped.Load() {
+			t.Errorf("of %d values the deepest is %d deep, want %d", enough, deepest, want)
+		}
+		if !g.TakeExhausted() || g.TakeExhausted() {
+			t.Errorf("of %d values it is not said once that some were left out", enough)
+		}
 	}
 	if New(Settings{}).TakeExhausted() {
 		t.Error("values were left out before there were any")
@@ -195,6 +209,27 @@ func TestExhausted(t *testing.T) {
 	if all := stopped.Variants(wanted); all != nil {
 		t.Errorf("after a stop there are %v", table(all))
 	}
+}
+
+// What breaks a pattern may be any of some texts.
+func TestPatternTexts(t *testing.T) {
+	t.Parallel()
+	for pattern, want := range map[string]string{
+		"^.+$": "", "^[^~]*$": "~", "^[^a]*$": "a", "^[^1]*$": "1", "^[^ ]*$": "ABC def", `^[^"]*$`: `"`, `^[^\n]*$`: "\n", `^[^\x00]*$`: "\x00",
+	} {
+		wanted := schemaOf(t, `{"type":"string"}`)
+		wanted.Pattern = pattern
+		all := slices.DeleteFunc(at(New(Settings{}).Variants(wanted), "", "pattern"), func(v Variant) bool { return !v.isBroken() })
+		if len(all) != 1 || all[0].Value != want {
+			t.Errorf("%s is broken by %v, want %q", pattern, table(all), want)
+		}
+	}
+}
+
+// A text that would be longer than any is not made.
+func TestTooLong(t *testing.T) {
+	t.Parallel()
+	checkTable(t, at(New(Settings{}).Variants(schemaOf(t, `{"type":"string","format":"unknown","minLength":1048577}`)), "", "minLength"), "minLength: ... | ...")
 }
 
 // An index in a promise is a star.

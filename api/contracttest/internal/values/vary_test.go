@@ -36,6 +36,17 @@ func TestVaried(t *testing.T) {
 	}
 }
 
+// Every second number is true.
+func TestVariedBool(t *testing.T) {
+	t.Parallel()
+	for first, want := range map[int64]string{1: `{"a":true}`, 2: `{"a":false}`, 3: `{"a":true}`, 4: `{"a":false}`} {
+		g := New(Settings{FirstID: first})
+		if got := shown(g.Varied(schemaOf(t, `{"type":"object","properties":{"a":{"type":"boolean"}}}`))); got != want {
+			t.Errorf("after %d it is %s, want %s", first, got, want)
+		}
+	}
+}
+
 // An identity stays, and what is no object, or would not be valid, is the plainest value.
 func TestNotVaried(t *testing.T) {
 	t.Parallel()
@@ -101,8 +112,13 @@ func TestFreshSamples(t *testing.T) {
 	if text, ok := g.freshSample(schemaOf(t, `{"type":"string","pattern":"^[a-z]+$","minLength":9}`)); !ok || len(text) < 9 {
 		t.Errorf("the text is %q", text)
 	}
-	if text, ok := g.freshSample(schemaOf(t, `{"type":"string","pattern":"(?=x)y"}`)); ok {
+	if text, ok := g.freshSample(schemaOf(t, `{"type":"string","pattern":"^[a-z]+$","maxLength":1}`)); !ok || len(text) != 1 {
 		t.Errorf("the text is %q", text)
+	}
+	for _, none := range []string{`{"type":"string","pattern":"(?=x)y"}`, `{"type":"string","pattern":"^a$","minLength":5}`} {
+		if text, ok := g.freshSample(schemaOf(t, none)); ok {
+			t.Errorf("of %s the text is %q", none, text)
+		}
 	}
 }
 
@@ -155,7 +171,7 @@ func TestPadded(t *testing.T) {
 		{"a蘭", `{"maxLength":2}`, "a蘭"},
 		{"a蘭", `{"maxLength":1}`, "蘭"},
 		{"a蘭", `{"maxLength":0}`, ""},
-		{"", `{"minLength":2000000}`, strings.Repeat("x", longest)},
+		{"", `{"minLength":2000000}`, strings.Repeat("x", 1<<20)},
 	} {
 		if got := padded(c.text, schemaOf(t, c.wanted)); got != c.want {
 			t.Errorf("%s of %s is %.20q", c.text, c.wanted, got)
