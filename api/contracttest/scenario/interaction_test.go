@@ -30,6 +30,15 @@ func TestMember(t *testing.T) {
 	}
 }
 
+// The address of a request is read with its query.
+func TestParsedURL(t *testing.T) {
+	t.Parallel()
+	address, err := Interaction{URL: "http://a.example/x?y=1"}.ParsedURL()
+	if err != nil || address.Path != "/x" || address.RawQuery != "y=1" {
+		t.Errorf("it is %v, %v", address, err)
+	}
+}
+
 // A request has one of some headers if it has a value.
 func TestHasRequestHeader(t *testing.T) {
 	t.Parallel()
@@ -73,6 +82,15 @@ func TestHidden(t *testing.T) {
 	}
 }
 
+// Two values of a header are secret as one of both is.
+func TestHiddenOfTwo(t *testing.T) {
+	t.Parallel()
+	x := Interaction{RequestHeader: http.Header{"Cookie": {"a=not-a-credential", "b=s4"}}}
+	if got := x.Hidden(http.Header{"Cookie": {"a=s3", "b=s4"}}).RequestHeader["Cookie"]; fmt.Sprint(got) != "[$COOKIE]" {
+		t.Errorf("they are shown as %q", got)
+	}
+}
+
 // A command line repeats a request in any shell.
 func TestCurl(t *testing.T) {
 	t.Parallel()
@@ -90,8 +108,8 @@ func TestCurl(t *testing.T) {
 		{"a dot in a name", Interaction{Path: "/a.b"}, ""},
 		{"headers", Interaction{RequestHeader: http.Header{"X-B": {"2", "3"}, "X-A": {"1"}}}, ` -H 'X-A: 1' -H 'X-B: 2' -H 'X-B: 3'`},
 		{"secrets", Interaction{RequestHeader: http.Header{"X-A": {"$X_A"}, "X-B": {"${X_B%?}"}, "X-C": {"$X_A"}}}, ` -H "X-A: $X_A" -H "X-B: ${X_B%?}" -H 'X-C: $X_A'`},
-		{"the longest body", Interaction{RequestBody: []byte(strings.Repeat("x", mostOfBody))}, " --data-binary '" + strings.Repeat("x", mostOfBody) + "'"},
-		{"a longer one", Interaction{RequestBody: []byte(strings.Repeat("x", mostOfBody+1))}, " --data-binary '" + strings.Repeat("x", mostOfBody) + "' # and 1 bytes more"},
+		{"the longest body", Interaction{RequestBody: []byte(strings.Repeat("x", 4096))}, " --data-binary '" + strings.Repeat("x", 4096) + "'"},
+		{"a longer one", Interaction{RequestBody: []byte(strings.Repeat("x", 4097))}, " --data-binary '" + strings.Repeat("x", 4096) + "' # and 1 bytes more"},
 	} {
 		c.x.Method = http.MethodPost
 		c.x.URL = "http://a.example/x"

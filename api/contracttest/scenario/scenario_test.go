@@ -175,8 +175,8 @@ func TestAccess(t *testing.T) {
 			t.Errorf("%+v: %v and %v", c.access, c.access.IsOfCredentials(), c.access.IsUsual())
 		}
 	}
-	if Usual == Cut || Cut == Bare {
-		t.Error("two forms are the same")
+	if Usual != "" || Cut != "cut" || Bare != "bare" {
+		t.Errorf("the forms are %q, %q and %q", Usual, Cut, Bare)
 	}
 }
 
@@ -184,9 +184,10 @@ func TestAccess(t *testing.T) {
 func TestViolations(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[Kind][]int{
-		UnknownPath: {404}, UnknownMethod: {405, 501}, NoCredentials: {401, 403}, BadCredentials: {401, 403}, MissingScope: {403},
-		InvalidParameter: {400, 404, 422}, MissingBody: {400, 411, 415, 422}, WrongMediaType: {400, 415, 422}, MalformedBody: {400, 422},
-		InvalidBody: {400, 422}, UnknownPosition: {410}, UnknownResource: {404, 410}, PreconditionFailed: {412}, Conflict: {400, 409, 422},
+		"unknown path": {404}, "unknown method": {405, 501}, "no credentials": {401, 403}, "bad credentials": {401, 403}, "missing scope": {403},
+		"invalid parameter": {400, 404, 422}, "missing body": {400, 411, 415, 422}, "wrong media type": {400, 415, 422},
+		"malformed body": {400, 422}, "invalid body": {400, 422}, "unknown position": {410}, "unknown resource": {404, 410},
+		"precondition failed": {412}, "conflict": {400, 409, 422},
 	} {
 		v := Violation{Kind: kind}
 		if !slices.Equal(v.Statuses(), want) {

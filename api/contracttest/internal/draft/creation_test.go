@@ -13,122 +13,131 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
+// sentShelf creates a shelf with values that are drawn, and shelfA is one that is there.
+const sentShelf = `POST /shelves {"code":"id#1","room":"Ficus #2","width":%}`
+
+var shelfA = &scenario.Thing{Creator: "createShelf", ID: "a"}
+
+// creation is a case of TestCreate.
+type creation struct {
+	declared  []scenario.Resource
+	thing     scenario.Thing
+	responses []response
+	sent      []string
+	id        string // of the thing, after it
+	known     string // what was sent, as the thing has it; empty: not looked at
+	ends      string
+}
+
+// creations are what is sent to create a thing, what is remembered of it, and how the creation ends.
+var creations = map[string]creation{
+	"the client chooses the identity": {
+		thing: scenario.Thing{Creator: "createShelf"},
+		sent:  []string{sentShelf},
+		id:    "id#1",
+	},
+	"a given identity stays": {
+		thing: scenario.Thing{Creator: "createShelf", ID: "own", Sent: map[string]any{"room": "a"}},
+		sent:  []string{`POST /shelves {"code":"own","room":"a"}`},
+		id:    "own",
+		known: `{"code":"own","room":"a"}`,
+	},
+	"without what is optional, if that is refused": {
+		thing:     scenario.Thing{Creator: "createShelf"},
+		responses: []response{{status: 400}, {status: 201}},
+		sent:      []string{sentShelf, `POST /shelves {"code":"id#1","room":"Ficus #2"}`},
+		id:        "id#1",
+		known:     `{"code":"id#1","room":"Ficus #2"}`,
+	},
+	"a given body is not tried without what is optional": {
+		thing:     scenario.Thing{Creator: "createShelf", ID: "own", Sent: map[string]any{"room": "a", "width": 1}},
+		responses: []response{{status: 400}, {status: 201}},
+		sent:      []string{`POST /shelves {"code":"own","room":"a","width":%}`},
+		id:        "own",
+		ends:      "refused",
+	},
+	"nothing is optional": {
+		thing:     scenario.Thing{Creator: "createNote"},
+		responses: []response{{status: 400}, {status: 201}},
+		sent:      []string{"POST /notes"},
+		ends:      "refused",
+	},
+	"a PUT is not tried again": {
+		thing:     scenario.Thing{Creator: "putLabel", ID: "red"},
+		responses: []response{{status: 400}, {status: 201}},
+		sent:      []string{`PUT /labels/red {"name":"Ficus #1","size":%}`},
+		id:        "red",
+		ends:      "refused",
+	},
+	"the service assigns the identity": {
+		thing:     scenario.Thing{Creator: "createBook", Parent: shelfA, Sent: map[string]any{"id": 3, "title": "b"}},
+		responses: []response{{status: 201, body: `{"id":7,"title":"b"}`}},
+		sent:      []string{`POST /shelves/a/books {"id":3,"title":"b"}`},
+		id:        "7",
+		known:     `{"title":"b"}`,
+	},
+	"what a thing is below is created before": {
+		thing:     scenario.Thing{Creator: "createBook", Sent: map[string]any{"title": "b"}},
+		responses: []response{{status: 201}, {status: 201, body: `{"id":7,"title":"b"}`}},
+		sent:      []string{sentShelf, `POST /shelves/id#1/books {"title":"b"}`},
+		id:        "7",
+	},
+	"the response shows something else": {
+		thing:     scenario.Thing{Creator: "createBook", Parent: shelfA, Sent: map[string]any{"title": "b"}},
+		responses: []response{{status: 201, body: `{"id":7,"title":"c"}`}},
+		sent:      []string{`POST /shelves/a/books {"title":"b"}`},
+		ends:      `was sent title = "b", but has "c"`,
+	},
+	"Location has the identity": {
+		thing:     scenario.Thing{Creator: "createNote"},
+		responses: []response{{status: 201, location: "/api/notes/n%201"}},
+		sent:      []string{"POST /notes"},
+		id:        "n 1",
+		known:     "{}",
+	},
+	"Location leads to another service": {
+		thing:     scenario.Thing{Creator: "createNote"},
+		responses: []response{{status: 201, location: "http://other.example/notes/n1"}},
+		sent:      []string{"POST /notes"},
+		ends:      "leads to http://other.example/notes/n1, which is not below http://library.example/api",
+	},
+	"Location leads to something else": {
+		thing:     scenario.Thing{Creator: "createNote"},
+		responses: []response{{status: 201, location: "/api/loans"}},
+		sent:      []string{"POST /notes"},
+		ends:      "the response to a create does not say what it has created",
+	},
+	"nothing has the identity": {
+		thing: scenario.Thing{Creator: "createNote"},
+		sent:  []string{"POST /notes"},
+		ends:  "the response to a create does not say what it has created",
+	},
+	"a declared identity is not there": {
+		declared:  []scenario.Resource{{Create: "createNote", ID: "id", Assigned: true, Read: "getNote"}},
+		thing:     scenario.Thing{Creator: "createNote"},
+		responses: []response{{status: 201, body: `{}`, location: "/api/notes/n1"}},
+		sent:      []string{"POST /notes"},
+		ends:      "the response to a create has no id: {}",
+	},
+	"an inferred body is no object": {
+		thing: scenario.Thing{Creator: "createList"},
+		ends:  "the body of createList is not an object",
+	},
+	"a declared body is no object": {
+		declared: []scenario.Resource{{Create: "createList", ID: "id", Assigned: true, Read: "getList"}},
+		thing:    scenario.Thing{Creator: "createList"},
+		ends:     "the body of createList is not an object",
+	},
+	"no resource": {
+		thing: scenario.Thing{Creator: "listLoans"},
+		ends:  "listLoans creates no resource that a test can use",
+	},
+}
+
 // What is sent to create a thing, what is remembered of it, and how the creation ends.
 func TestCreate(t *testing.T) {
 	t.Parallel()
-	const shelf = `POST /shelves {"code":"id#1","room":"Ficus #2","width":%}`
-	below := &scenario.Thing{Creator: "createShelf", ID: "a"}
-	for name, c := range map[string]struct {
-		declared  []scenario.Resource
-		thing     scenario.Thing
-		responses []response
-		sent      []string
-		id        string // of the thing, after it
-		known     string // what was sent, as the thing has it; empty: not looked at
-		ends      string
-	}{
-		"the client chooses the identity": {
-			thing: scenario.Thing{Creator: "createShelf"},
-			sent:  []string{shelf},
-			id:    "id#1",
-		},
-		"a given identity stays": {
-			thing: scenario.Thing{Creator: "createShelf", ID: "own", Sent: map[string]any{"room": "a"}},
-			sent:  []string{`POST /shelves {"code":"own","room":"a"}`},
-			id:    "own",
-			known: `{"code":"own","room":"a"}`,
-		},
-		"without what is optional, if that is refused": {
-			thing:     scenario.Thing{Creator: "createShelf"},
-			responses: []response{{status: 400}, {status: 201}},
-			sent:      []string{shelf, `POST /shelves {"code":"id#1","room":"Ficus #2"}`},
-			id:        "id#1",
-			known:     `{"code":"id#1","room":"Ficus #2"}`,
-		},
-		"a given body is not tried without what is optional": {
-			thing:     scenario.Thing{Creator: "createShelf", ID: "own", Sent: map[string]any{"room": "a", "width": 1}},
-			responses: []response{{status: 400}, {status: 201}},
-			sent:      []string{`POST /shelves {"code":"own","room":"a","width":%}`},
-			id:        "own",
-			ends:      "refused",
-		},
-		"nothing is optional": {
-			thing:     scenario.Thing{Creator: "createNote"},
-			responses: []response{{status: 400}, {status: 201}},
-			sent:      []string{"POST /notes"},
-			ends:      "refused",
-		},
-		"a PUT is not tried again": {
-			thing:     scenario.Thing{Creator: "putLabel", ID: "red"},
-			responses: []response{{status: 400}, {status: 201}},
-			sent:      []string{`PUT /labels/red {"name":"Ficus #1","size":%}`},
-			id:        "red",
-			ends:      "refused",
-		},
-		"the service assigns the identity": {
-			thing:     scenario.Thing{Creator: "createBook", Parent: below, Sent: map[string]any{"id": 3, "title": "b"}},
-			responses: []response{{status: 201, body: `{"id":7,"title":"b"}`}},
-			sent:      []string{`POST /shelves/a/books {"id":3,"title":"b"}`},
-			id:        "7",
-			known:     `{"title":"b"}`,
-		},
-		"what a thing is below is created before": {
-			thing:     scenario.Thing{Creator: "createBook", Sent: map[string]any{"title": "b"}},
-			responses: []response{{status: 201}, {status: 201, body: `{"id":7,"title":"b"}`}},
-			sent:      []string{shelf, `POST /shelves/id#1/books {"title":"b"}`},
-			id:        "7",
-		},
-		"the response shows something else": {
-			thing:     scenario.Thing{Creator: "createBook", Parent: below, Sent: map[string]any{"title": "b"}},
-			responses: []response{{status: 201, body: `{"id":7,"title":"c"}`}},
-			sent:      []string{`POST /shelves/a/books {"title":"b"}`},
-			ends:      `was sent title = "b", but has "c"`,
-		},
-		"Location has the identity": {
-			thing:     scenario.Thing{Creator: "createNote"},
-			responses: []response{{status: 201, location: "/api/notes/n%201"}},
-			sent:      []string{"POST /notes"},
-			id:        "n 1",
-			known:     "{}",
-		},
-		"Location leads to another service": {
-			thing:     scenario.Thing{Creator: "createNote"},
-			responses: []response{{status: 201, location: "http://other.example/notes/n1"}},
-			sent:      []string{"POST /notes"},
-			ends:      "leads to http://other.example/notes/n1, which is not below http://library.example/api",
-		},
-		"Location leads to something else": {
-			thing:     scenario.Thing{Creator: "createNote"},
-			responses: []response{{status: 201, location: "/api/loans"}},
-			sent:      []string{"POST /notes"},
-			ends:      "the response to a create does not say what it has created",
-		},
-		"nothing has the identity": {
-			thing: scenario.Thing{Creator: "createNote"},
-			sent:  []string{"POST /notes"},
-			ends:  "the response to a create does not say what it has created",
-		},
-		"a declared identity is not there": {
-			declared:  []scenario.Resource{{Create: "createNote", ID: "id", Assigned: true, Read: "getNote"}},
-			thing:     scenario.Thing{Creator: "createNote"},
-			responses: []response{{status: 201, body: `{}`, location: "/api/notes/n1"}},
-			sent:      []string{"POST /notes"},
-			ends:      "the response to a create has no id: {}",
-		},
-		"an inferred body is no object": {
-			thing: scenario.Thing{Creator: "createList"},
-			ends:  "the body of createList is not an object",
-		},
-		"a declared body is no object": {
-			declared: []scenario.Resource{{Create: "createList", ID: "id", Assigned: true, Read: "getList"}},
-			thing:    scenario.Thing{Creator: "createList"},
-			ends:     "the body of createList is not an object",
-		},
-		"no resource": {
-			thing: scenario.Thing{Creator: "listLoans"},
-			ends:  "listLoans creates no resource that a test can use",
-		},
-	} {
+	for name, c := range creations {
 		thing := c.thing
 		p := &player{draft: library(t, c.declared...).Draft("a test"), responses: c.responses}
 		err := p.play([]scenario.Step{{Create: &thing}})

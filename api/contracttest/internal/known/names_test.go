@@ -56,6 +56,7 @@ func TestNounsOf(t *testing.T) {
 		{"/runs", "Task_Response_List", "run taskresponselist taskresponse task"},
 		{"/runs", "Response", "run response"},
 		{"/runs", "Details", "run detail"},
+		{"/runs", "T", "run t"},
 	} {
 		if got := strings.Join(NounsOf(c.template, c.schema), " "); got != c.want {
 			t.Errorf("at %s with %q there is %q, want %q", c.template, c.schema, got, c.want)

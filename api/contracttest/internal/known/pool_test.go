@@ -24,7 +24,7 @@ func everything(p *Pool) (lines []string) {
 // What a response has is looked at as far as it may identify something.
 func TestLearn(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("x", longest)
+	long := strings.Repeat("x", 200)
 	deep := func(levels int) any {
 		var value any = object("id", "d1")
 		for range levels {
@@ -50,8 +50,8 @@ func TestLearn(t *testing.T) {
 		{"an object in it", object("owner", object("id", "o1")), []string{"ownerid: o1"}},
 		{"objects in it", object("owners", []any{object("id", "o1"), object("id", "o2")}), []string{"ownerid: o1 o2"}},
 		{"the first items", []any{object("id", "1"), object("id", "2"), object("id", "3"), object("id", "4")}, []string{"flowid: 1 2 3"}},
-		{"as deep as that", deep(deepest - 1), []string{"flowid: d1"}},
-		{"too deep", deep(deepest), nil},
+		{"as deep as that", deep(3), []string{"flowid: d1"}},
+		{"too deep", deep(4), nil},
 		{"no object", "f1", nil},
 	} {
 		pool := &Pool{}
@@ -122,5 +122,37 @@ func TestAdded(t *testing.T) {
 	}
 	if len(pool.entries) != 2 {
 		t.Errorf("there are %d names", len(pool.entries))
+	}
+}
+
+// With a thing goes what was seen below it, and nothing else.
+func TestDropBelow(t *testing.T) {
+	t.Parallel()
+	gone := Place{Shape: "/rooms/{}", Trail: []string{"r1"}}
+	for _, c := range []struct {
+		name  string
+		place Place
+		want  bool // it goes
+	}{
+		{"the thing", gone, true},
+		{"a list below it", Place{Shape: "/rooms/{}/boards", Trail: []string{"r1"}}, true},
+		{"a thing below it", Place{Shape: "/rooms/{}/boards/{}", Trail: []string{"r1", "b1"}}, true},
+		{"another thing", Place{Shape: "/rooms/{}", Trail: []string{"r2"}}, false},
+		{"below another thing", Place{Shape: "/rooms/{}/boards/{}", Trail: []string{"r2", "r1"}}, false},
+		{"below something else", Place{Shape: "/halls/{}", Trail: []string{"r1"}}, false},
+		{"above it", Place{Shape: "/rooms"}, false},
+		{"nowhere", Place{}, false},
+	} {
+		pool := &Pool{}
+		pool.Add("a", Entry{Value: "other", Place: Place{Shape: "/others"}})
+		pool.Add("a", Entry{Value: "seen", Place: c.place})
+		pool.DropBelow(gone)
+		want := "a: other seen"
+		if c.want {
+			want = "a: other"
+		}
+		if got := everything(pool); len(got) != 1 || got[0] != want {
+			t.Errorf("%s: there is %q, want %q", c.name, got, want)
+		}
 	}
 }

@@ -63,10 +63,13 @@ components:
       properties:
         id: {type: string}
         order_id: {type: string}
+        order_name: {type: string}
+        order_slug: {type: string}
+        order_key: {type: string}
         customer_id: {type: string}
         customer_number: {type: integer}
         owner: {type: object, required: [id], properties: {id: {type: integer}, name: {type: string}}}
-        lines: {type: array, items: {type: object, required: [product_id], properties: {product_id: {type: string}, text: {type: string}}}}
+        lines: {type: array, items: {type: object, required: [product_id], properties: {product_id: {type: string}, id: {type: string}, text: {type: string}}}}
         tag_ids: {type: array, items: {type: string}}
         place: {type: string, format: uuid}
         note: {type: string}
@@ -82,54 +85,63 @@ func ordersRead(t *testing.T) *Lessons {
 	return New(read, values.New(values.Settings{Values: map[string]string{"tenant_id": "given"}}))
 }
 
+// filledBody is a case of TestBody.
+type filledBody struct {
+	name      string
+	learned   string // a response of GET /customers
+	operation string // createOrder, if it is empty
+	lesson    Lesson
+	keeps     string
+	body      string
+	want      string
+	needs     string
+}
+
+// filledBodies are bodies, with what is put into them.
+var filledBodies = []filledBody{
+	{name: "a reference", learned: `{"customer_id":"c1"}`, body: `{"customer_id":"Ficus"}`, want: `{"customer_id":"c1"}`, needs: "customer_id"},
+	{name: "a value of the test", learned: `{"customer_id":"c1"}`, body: `{"customer_id":"own"}`, want: `{"customer_id":"own"}`, needs: "customer_id"},
+	{name: "an unknown reference", learned: `{}`, body: `{"customer_id":"Ficus"}`, want: `{"customer_id":"Ficus"}`, needs: "customer_id"},
+	{name: "a number, whatever its name is", learned: `{"customer_number":{"id":7}}`, body: `{"customer_number":1}`, want: `{"customer_number":7}`, needs: "customer_number"},
+	{name: "what does not fit", learned: `{"customer_number":{"id":"x"}}`, body: `{"customer_number":1}`, want: `{"customer_number":1}`},
+	{name: "an inner id", learned: `{"owner":{"id":7}}`, body: `{"owner":{"id":1,"name":"Ficus"}}`, want: `{"owner":{"id":7,"name":"Ficus"}}`, needs: "id"},
+	{name: "a reference in an array", learned: `[{"product_id":"p1"}]`, body: `{"lines":[{"product_id":"Ficus"}]}`, want: `{"lines":[{"product_id":"p1"}]}`, needs: "product_id"},
+	{name: "an array of references", learned: `{"tag_id":"t1"}`, body: `{"tag_ids":["Ficus"]}`, want: `{"tag_ids":["t1"]}`, needs: "tag_ids"},
+	{
+		name: "a format of identities", learned: `{"place":{"id":"00000000-0000-4000-8000-000000000001"}}`,
+		body: `{"place":"01935a7e-8d3c-7c1e-9a55-0c4d6a1f2b3e"}`, want: `{"place":"00000000-0000-4000-8000-000000000001"}`, needs: "place",
+	},
+	{name: "its own identity", learned: `{"order_id":"o1"}`, body: `{"order_id":"Ficus"}`, want: `{"order_id":"Ficus"}`, needs: "order_id"},
+	{name: "the id of an item", learned: `{"lines_id":"l1"}`, body: `{"lines":[{"id":"Ficus"}]}`, want: `{"lines":[{"id":"l1"}]}`, needs: "id"},
+	{name: "its own name", learned: `{"order_name":"o1"}`, body: `{"order_name":"Ficus"}`, want: `{"order_name":"Ficus"}`, needs: "order_name"},
+	{name: "its own slug", learned: `{"order_slug":"o1"}`, body: `{"order_slug":"Ficus"}`, want: `{"order_slug":"Ficus"}`, needs: "order_slug"},
+	{name: "its own key", learned: `{"order_key":"o1"}`, body: `{"order_key":"Ficus"}`, want: `{"order_key":"Ficus"}`, needs: "order_key"},
+	{name: "a given value", learned: `{"tenant_id":"t1"}`, body: `{"tenant_id":"Ficus"}`, want: `{"tenant_id":"Ficus"}`},
+	{name: "what the document does not name", learned: `{"more_id":"m1"}`, body: `{"more_id":"Ficus"}`, want: `{"more_id":"Ficus"}`},
+	{name: "left out", lesson: Lesson{LeftOut: map[string]bool{"/note": true}}, body: `{"id":"a","note":"b"}`, want: `{"id":"a"}`},
+	{name: "left out inside", lesson: Lesson{LeftOut: map[string]bool{"/owner/name": true}}, body: `{"owner":{"name":"a"}}`, want: `{"owner":{}}`},
+	{name: "left out of items", lesson: Lesson{LeftOut: map[string]bool{"/lines/*/text": true}}, body: `{"lines":[{"text":"a"},{"text":"b"}]}`, want: `{"lines":[{},{}]}`},
+	{name: "with a slash", lesson: Lesson{LeftOut: map[string]bool{"/a~1b": true}}, body: `{"a/b":"a"}`, want: `{}`},
+	{name: "kept", lesson: Lesson{LeftOut: map[string]bool{"/note": true}}, keeps: "/note", body: `{"note":"b"}`, want: `{"note":"b"}`},
+	{name: "kept for what is in it", lesson: Lesson{LeftOut: map[string]bool{"/owner": true}}, keeps: "/owner/name", body: `{"owner":{"name":"b"}}`, want: `{"owner":{"name":"b"}}`},
+	{name: "not kept for another name", lesson: Lesson{LeftOut: map[string]bool{"/note": true}}, keeps: "/notes", body: `{"note":"b"}`, want: `{}`},
+	{name: "given, and left out", lesson: Lesson{LeftOut: map[string]bool{"/tenant_id": true}}, body: `{"tenant_id":"b"}`, want: `{"tenant_id":"b"}`},
+	{name: "new texts", lesson: Lesson{NeedsFresh: true}, body: `{"note":"Ficus"}`, want: `{"note":"value1000001"}`},
+	{name: "a new text of its own", operation: "createNote", lesson: Lesson{NeedsFresh: true}, body: `{"mood":"good","text":"Ficus 7"}`, want: `{"mood":"good","text":"value1000001"}`},
+	{name: "no new text of a test", lesson: Lesson{NeedsFresh: true}, body: `{"note":"own"}`, want: `{"note":"own"}`},
+	{name: "no new reference", lesson: Lesson{NeedsFresh: true}, body: `{"customer_id":"Ficus"}`, want: `{"customer_id":"Ficus"}`, needs: "customer_id"},
+	{name: "no new number", lesson: Lesson{NeedsFresh: true}, body: `{"note":1}`, want: `{"note":1}`},
+	{name: "nothing to learn", operation: "createNote", body: `{ "text": "Ficus" }`, want: `{ "text": "Ficus" }`},
+	{name: "no JSON", body: `{ "note":`, want: `{ "note":`},
+	{name: "no body"},
+	{name: "no object", body: ` 7`, want: `7`},
+	{name: "null", body: `{"owner":null}`, want: `{"owner":null}`},
+}
+
 // A request is filled with what responses have shown, and with nothing that a test is about.
 func TestBody(t *testing.T) {
 	t.Parallel()
-	const ofCustomer = `{"customer_id":"c1"}`
-	for _, c := range []struct {
-		name      string
-		learned   string // a response of GET /customers
-		operation string // createOrder, if it is empty
-		lesson    Lesson
-		keeps     string
-		body      string
-		want      string
-		needs     string
-	}{
-		{name: "a reference", learned: ofCustomer, body: `{"customer_id":"Ficus"}`, want: `{"customer_id":"c1"}`, needs: "customer_id"},
-		{name: "a value of the test", learned: ofCustomer, body: `{"customer_id":"own"}`, want: `{"customer_id":"own"}`, needs: "customer_id"},
-		{name: "an unknown reference", learned: `{}`, body: `{"customer_id":"Ficus"}`, want: `{"customer_id":"Ficus"}`, needs: "customer_id"},
-		{name: "a number, whatever its name is", learned: `{"customer_number":{"id":7}}`, body: `{"customer_number":1}`, want: `{"customer_number":7}`, needs: "customer_number"},
-		{name: "what does not fit", learned: `{"customer_number":{"id":"x"}}`, body: `{"customer_number":1}`, want: `{"customer_number":1}`},
-		{name: "an inner id", learned: `{"owner":{"id":7}}`, body: `{"owner":{"id":1,"name":"Ficus"}}`, want: `{"owner":{"id":7,"name":"Ficus"}}`, needs: "id"},
-		{name: "a reference in an array", learned: `[{"product_id":"p1"}]`, body: `{"lines":[{"product_id":"Ficus"}]}`, want: `{"lines":[{"product_id":"p1"}]}`, needs: "product_id"},
-		{name: "an array of references", learned: `{"tag_id":"t1"}`, body: `{"tag_ids":["Ficus"]}`, want: `{"tag_ids":["t1"]}`, needs: "tag_ids"},
-		{
-			name: "a format of identities", learned: `{"place":{"id":"00000000-0000-4000-8000-000000000001"}}`,
-			body: `{"place":"01935a7e-8d3c-7c1e-9a55-0c4d6a1f2b3e"}`, want: `{"place":"00000000-0000-4000-8000-000000000001"}`, needs: "place",
-		},
-		{name: "its own identity", learned: `{"order_id":"o1"}`, body: `{"order_id":"Ficus"}`, want: `{"order_id":"Ficus"}`, needs: "order_id"},
-		{name: "a given value", learned: `{"tenant_id":"t1"}`, body: `{"tenant_id":"Ficus"}`, want: `{"tenant_id":"Ficus"}`},
-		{name: "what the document does not name", learned: `{"more_id":"m1"}`, body: `{"more_id":"Ficus"}`, want: `{"more_id":"Ficus"}`},
-		{name: "left out", lesson: Lesson{LeftOut: map[string]bool{"/note": true}}, body: `{"id":"a","note":"b"}`, want: `{"id":"a"}`},
-		{name: "left out inside", lesson: Lesson{LeftOut: map[string]bool{"/owner/name": true}}, body: `{"owner":{"name":"a"}}`, want: `{"owner":{}}`},
-		{name: "left out of items", lesson: Lesson{LeftOut: map[string]bool{"/lines/*/text": true}}, body: `{"lines":[{"text":"a"},{"text":"b"}]}`, want: `{"lines":[{},{}]}`},
-		{name: "with a slash", lesson: Lesson{LeftOut: map[string]bool{"/a~1b": true}}, body: `{"a/b":"a"}`, want: `{}`},
-		{name: "kept", lesson: Lesson{LeftOut: map[string]bool{"/note": true}}, keeps: "/note", body: `{"note":"b"}`, want: `{"note":"b"}`},
-		{name: "kept for what is in it", lesson: Lesson{LeftOut: map[string]bool{"/owner": true}}, keeps: "/owner/name", body: `{"owner":{"name":"b"}}`, want: `{"owner":{"name":"b"}}`},
-		{name: "not kept for another name", lesson: Lesson{LeftOut: map[string]bool{"/note": true}}, keeps: "/notes", body: `{"note":"b"}`, want: `{}`},
-		{name: "given, and left out", lesson: Lesson{LeftOut: map[string]bool{"/tenant_id": true}}, body: `{"tenant_id":"b"}`, want: `{"tenant_id":"b"}`},
-		{name: "new texts", lesson: Lesson{NeedsFresh: true}, body: `{"note":"Ficus"}`, want: `{"note":"value1000001"}`},
-		{name: "a new text of its own", operation: "createNote", lesson: Lesson{NeedsFresh: true}, body: `{"mood":"good","text":"Ficus 7"}`, want: `{"mood":"good","text":"value1000001"}`},
-		{name: "no new text of a test", lesson: Lesson{NeedsFresh: true}, body: `{"note":"own"}`, want: `{"note":"own"}`},
-		{name: "no new reference", lesson: Lesson{NeedsFresh: true}, body: `{"customer_id":"Ficus"}`, want: `{"customer_id":"Ficus"}`, needs: "customer_id"},
-		{name: "no new number", lesson: Lesson{NeedsFresh: true}, body: `{"note":1}`, want: `{"note":1}`},
-		{name: "nothing to learn", operation: "createNote", body: `{ "text": "Ficus" }`, want: `{ "text": "Ficus" }`},
-		{name: "no JSON", body: `{ "note":`, want: `{ "note":`},
-		{name: "no body"},
-		{name: "no object", body: ` 7`, want: `7`},
-		{name: "null", body: `{"owner":null}`, want: `{"owner":null}`},
-	} {
+	for _, c := range filledBodies {
 		l := ordersRead(t)
 		operation := l.document.Operation(c.operation)
 		if operation == nil {
@@ -199,11 +211,25 @@ func TestOptionalPlaces(t *testing.T) {
 		`[{"note":"a"}]`:                                  "/*/note",
 		`[]`:                                              "",
 		`7`:                                               "",
+		`{"owner":{"id":{"deep":{"deep":{}}}}}`:           "/owner/id/deep",
 	} {
 		value, err := jsonvalue.Decode([]byte(body))
 		must.NoError(t, err)
 		if got := strings.Join(l.OptionalPlaces(operation, value), " "); got != want {
 			t.Errorf("of %s optional are %q, want %q", body, got, want)
 		}
+	}
+}
+
+// What identifies the thing that is created is new, and names nothing else.
+func TestOwnIdentity(t *testing.T) {
+	t.Parallel()
+	l := ordersRead(t)
+	operation := l.document.Operation("createOrder")
+	l.values.MarkIdentity(operation.BodySchema().Properties["customer_id"].Value)
+	l.Learn(scenario.Interaction{Method: http.MethodGet, Path: "/customers", Status: 200, Body: []byte(`{"customer_id":"c1"}`)})
+	body, _ := l.Body(operation, []byte(`{"customer_id":"id7"}`), "")
+	if string(body) != `{"customer_id":"id7"}` {
+		t.Errorf("the body is %s", body)
 	}
 }

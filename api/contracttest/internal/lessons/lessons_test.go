@@ -45,8 +45,8 @@ func TestLearn(t *testing.T) {
 		{name: "what was put", method: "PUT", path: "/customers", status: 200, sent: ann, body: `{}`, want: "ann"},
 		{name: "what a read sends", method: "GET", path: "/customers", status: 201, sent: ann, body: `{}`},
 		{name: "the response before what was sent", method: "PUT", path: "/customers", status: 200, sent: ann, body: `{"name":"bob"}`, want: "bob"},
-		{name: "a response that is long", method: "GET", path: "/customers", status: 200, body: `{"id":"c1"}` + strings.Repeat(" ", mostLearned-11), want: "c1"},
-		{name: "one that is too long", method: "GET", path: "/customers", status: 200, body: `{"id":"c1"}` + strings.Repeat(" ", mostLearned-10)},
+		{name: "a response that is long", method: "GET", path: "/customers", status: 200, body: `{"id":"c1"}` + strings.Repeat(" ", 1<<20-11), want: "c1"},
+		{name: "one that is too long", method: "GET", path: "/customers", status: 200, body: `{"id":"c1"}` + strings.Repeat(" ", 1<<20-10)},
 	} {
 		l := ordersRead(t)
 		l.Learn(scenario.Interaction{Method: c.method, Path: c.path, Status: c.status, RequestBody: []byte(c.sent), Body: []byte(c.body)})
@@ -145,11 +145,11 @@ func TestFitting(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	l := ordersRead(t)
-	for i := range mostRefused + 5 {
+	for i := range 10_005 {
 		l.Learn(scenario.Interaction{Method: http.MethodGet, Path: fmt.Sprint("/customers/", i), Status: 404})
 	}
 	l.Learn(scenario.Interaction{Method: http.MethodGet, Path: "/customers", Status: 404})
-	if len(l.refused) != mostRefused {
+	if len(l.refused) != 10_000 {
 		t.Errorf("%d refusals are remembered", len(l.refused))
 	}
 }

@@ -113,3 +113,23 @@ func TestLeftOut(t *testing.T) {
 		t.Error("what needs more than the document has is not left out")
 	}
 }
+
+// What a link says of an operation is not inferred otherwise.
+func TestLinkedElsewhere(t *testing.T) {
+	t.Parallel()
+	const post = `
+  /opened:
+    post: {operationId: createOpened, responses: {"201": {description: It is there., headers: {Location: {schema: {type: string}}}}}}
+`
+	paths := strings.NewReplacer("OPERATION", "open", "PARAMETER", "key", "EXPRESSION", "$response.body#/id").Replace(keysDocument)
+	checkLines(t, told(found(t, paths+post, Declarations{})), "createKey: assigned \"id\" of integer\n  GET open\nopen: {key} is of createKey")
+}
+
+// Of a path whose parameter is not described, or of a list without a schema, nothing is inferred.
+func TestNothingInferred(t *testing.T) {
+	t.Parallel()
+	undescribed := strings.Replace(plainTool, "    parameters: [{name: id, in: path, required: true, schema: {type: string}}]\n", "", 1)
+	checkLines(t, told(found(t, undescribed, Declarations{})), "")
+	s := found(t, strings.Replace(cupsWith("", "CUPS"), "application/json: {schema: {type: array", "text/plain: {schema: {type: array", 1), Declarations{})
+	checkLines(t, toldLists(s), "")
+}
