@@ -95,8 +95,12 @@ func (c *compiler) translated(wanted *openapi3.Schema) map[string]any {
 	return made
 }
 
-// addTypes adds what may be null: a type then has one more.
+// addTypes adds the types, and the values of an enumeration. What may be null has one more type.
 func (made jsonSchema) addTypes(wanted *openapi3.Schema) {
+	if IsNull(wanted) {
+		made["type"] = "null"
+		return
+	}
 	var types []any
 	for _, name := range wanted.Type.Slice() {
 		types = append(types, name)

@@ -40,6 +40,13 @@ func IsObject(schema *openapi3.Schema) bool {
 // IsNumber reports whether a schema is one of numbers, whole or not.
 func IsNumber(schema *openapi3.Schema) bool { return isOfType(schema, "integer", "number") }
 
+// IsNull reports whether a schema allows null only. The reader makes an enumeration of the type null of OpenAPI 3.1, because
+// OpenAPI 3.0 has no such type.
+func IsNull(schema *openapi3.Schema) bool {
+	isOnlyValue := len(schema.Enum) == 1 && schema.Enum[0] == nil
+	return isOnlyValue && schema.Type == nil
+}
+
 // IsScalar reports whether a schema is not one of arrays, nor of objects.
 func IsScalar(schema *openapi3.Schema) bool { return !isOfType(schema, "array", "object") }
 

@@ -24,6 +24,8 @@ type candidate struct {
 // candidates are values at the edge of each keyword of a schema that is not composed, and beside it.
 func (g *Generator) candidates(wanted *openapi3.Schema) []candidate {
 	switch {
+	case schema.IsNull(wanted):
+		return nil // a value of another type is all that can be wrong
 	case len(wanted.Enum) > 0:
 		return enumCandidates(wanted)
 	case schema.IsNumber(wanted):

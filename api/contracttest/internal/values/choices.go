@@ -7,6 +7,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 )
 
 // Of a choice less is certain than of a simple schema. What breaks a branch may be another branch, so only
@@ -24,6 +25,9 @@ func (g *Generator) choiceVariants(wanted *openapi3.Schema, keyword string, bran
 		base := g.Base(branch)
 		maps.Copy(both, jsonvalue.Object(base))
 		all = append(all, Variant{Keyword: keyword, Value: base, Valid: true})
+		if schema.IsNull(branch) {
+			continue // the types that it lacks were tried for the choice
+		}
 		// What breaks a branch may be another one.
 		inner := slices.DeleteFunc(g.variants(branch), func(v Variant) bool { return v.Demand })
 		all = append(all, inner...)

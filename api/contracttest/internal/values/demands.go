@@ -19,9 +19,10 @@ type demand struct {
 // that what breaks them is refused. There are more than values are known for.
 func demandedKeywords(wanted *openapi3.Schema) (all []string) {
 	isEnum := len(wanted.Enum) > 0
+	isNull := schema.IsNull(wanted)
 	demanded := []demand{
-		{"type", wanted.Type != nil},
-		{"enum", isEnum},
+		{"type", isNull || wanted.Type != nil},
+		{"enum", isEnum && !isNull},
 		{"minItems", wanted.MinItems > 0},
 		{"maxItems", wanted.MaxItems != nil},
 		{"uniqueItems", wanted.UniqueItems},

@@ -9,6 +9,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 )
 
 // A schema of allOf is merged into one, and one of oneOf or anyOf into several. Merging cannot be exact:
@@ -144,9 +145,8 @@ func (s *Shapes) WithoutNull(of *openapi3.Schema) *openapi3.Schema {
 	}
 	only := of
 	for _, branch := range s.Branches(of) {
-		isNull := branch.Type == nil && len(branch.Enum) == 1 && branch.Enum[0] == nil
 		switch {
-		case isNull:
+		case schema.IsNull(branch):
 			continue
 		case only != of:
 			return of

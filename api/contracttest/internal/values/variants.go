@@ -170,7 +170,8 @@ var ofEachType = []typedValue{
 
 // isOf reports whether a schema allows a type of the value.
 func (v typedValue) isOf(wanted *openapi3.Schema) bool {
-	return wanted.Type == nil || slices.ContainsFunc(v.types, wanted.Type.Includes)
+	allowsAny := wanted.Type == nil && !schema.IsNull(wanted)
+	return allowsAny || slices.ContainsFunc(v.types, wanted.Type.Includes)
 }
 
 // fewer keeps one variant of each keyword at each place, where a schema is followed for a second time. The
