@@ -23,7 +23,7 @@
 // service may do otherwise, tests are untried and do not fail.
 //
 // The tests come in an order in which a run that ends early has seen something of everything: see
-// [Planner.Tests] and order. They are made while they run, and those of one request are kept as far as there is room.
+// [Planner.Tests] and phases.go. They are made while they run, and those of one request are kept as far as there is room.
 // promises.go names what a document promises, and what a response shows.
 //
 // # To add a kind of test
@@ -79,11 +79,7 @@ package plan
 
 import (
 	"cmp"
-	"context"
-	"iter"
-	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -129,18 +125,6 @@ type Test struct {
 	Area string
 }
 
-// order says when a test of one request runs: what has not been seen yet comes first, so that a run that is
-// ended early has seen something of everything.
-type order int
-
-const (
-	broad    order = iota // the first test of its promise
-	plain                 // the plainest valid request of its operation
-	deep                  // one more test of its promise
-	odd                   // it may end the service
-	clearing              // it deletes what all others need
-)
-
 // Planner makes the tests of a document. The tests of an operation are made when they are asked for.
 type Planner struct {
 	Settings
@@ -176,137 +160,6 @@ func New(judge *judge.Judge, settings Settings) *Planner {
 
 // Inferred has a sentence for each thing that was inferred.
 func (p *Planner) Inferred() []string { return p.Resources.Inferred }
-
-// Tests makes the tests, one after the other, in the order in which they should run, until ctx is done: first requests
-// of each operation, until one is accepted; the plainest one with each kind of credentials; each promise once;
-// sequences; each promise again; random bodies; what is odd; and deletes of all that there is.
-func (p *Planner) Tests(ctx context.Context) iter.Seq[Test] {
-	return func(yield func(Test) bool) {
-		for test := range p.all() {
-			if ctx.Err() != nil {
-				return
-			}
-			if p.isWanted(test) && !yield(test) {
-				return
-			}
-		}
-	}
-}
-
-// phase is a part of a run, which ends before the next one begins.
-type phase struct {
-	tests iter.Seq[Test]
-	// The area of a test; nil: its tests do not look at others.
-	area func(Test) string
-}
-
-// all makes the tests: first requests come first, then each promise once. What may end the service comes
-// late. A service that has crashed on an odd request is not of use to the tests that come after it, and neither is one
-// that has lost all of its data.
-func (p *Planner) all() iter.Seq[Test] {
-	phases := []phase{
-		{p.rehearsals(), nil},
-		{p.singles(plain), nil},
-		{p.singles(broad), nil},
-		{ofFamilies(p.families()...), p.areaOf},
-		{p.singles(deep), nil},
-		{ofFamilies(p.randomTests), nil},
-		{p.singles(odd), nil},
-		{p.singles(clearing), nil},
-	}
-	return func(yield func(Test) bool) {
-		for number, phase := range phases {
-			for test := range phase.tests {
-				test.Phase = number
-				if phase.area != nil {
-					test.Area = phase.area(test)
-				}
-				if !yield(test) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// areaOf is the part of the service that a test is about: where the paths of its first operation begin.
-func (p *Planner) areaOf(test Test) string {
-	for _, operation := range p.Document.Operations {
-		if isOf(operation, test.Name) {
-			area, _, _ := strings.Cut(strings.TrimPrefix(operation.Template, "/"), "/")
-			return area
-		}
-	}
-	return "the service"
-}
-
-// isOf reports whether a promise, or the name of a test, begins with an operation.
-func isOf(operation *document.Operation, promise string) bool {
-	rest, begins := strings.CutPrefix(strings.TrimPrefix(promise, "sequence, "), operation.ID)
-	return begins && strings.IndexAny(rest, ",: ") == 0
-}
-
-// families are the tests that are not of one request, but for those of random bodies.
-func (p *Planner) families() []func() []Test {
-	return []func() []Test{
-		p.pathTests,
-		p.resourceTests,
-		p.belowTests,
-		p.defaultTests,
-		p.declaredSequences,
-		p.conditionTests,
-		p.listTests,
-	}
-}
-
-// ofFamilies yields the tests of some families.
-func ofFamilies(families ...func() []Test) iter.Seq[Test] {
-	return func(yield func(Test) bool) {
-		for _, family := range families {
-			for _, test := range family() {
-				if !yield(test) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// singles yields the tests of one request that run at some time. Operations that may create something come
-// first, so that there is something to read, and those that delete it last.
-func (p *Planner) singles(when order) iter.Seq[Test] {
-	return func(yield func(Test) bool) {
-		operations := slices.Clone(p.Document.Operations)
-		slices.SortStableFunc(operations, singlesOrder)
-		for _, operation := range operations {
-			for _, single := range p.singlesOf(operation, when) {
-				if !yield(single.test(p)) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// singlesOrder is less than 0 if the tests of an operation come before those of another one. Deletes have the parts of a
-// thing before the thing.
-func singlesOrder(one, other *document.Operation) int {
-	if isDelete(one) && isDelete(other) {
-		return len(other.PathNames) - len(one.PathNames)
-	}
-	return rankOf(one) - rankOf(other)
-}
-
-// rankOf is lower for an operation that may create something, and higher for one that deletes.
-func rankOf(operation *document.Operation) int {
-	switch {
-	case operation.Method == http.MethodPost:
-		return 0
-	case isDelete(operation):
-		return 2
-	}
-	return 1
-}
 
 // singlesOf are the tests of one request of an operation that run at some time.
 func (p *Planner) singlesOf(operation *document.Operation, when order) []*single {
