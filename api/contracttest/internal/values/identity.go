@@ -36,13 +36,14 @@ func (s *Shapes) IsIdentity(of *openapi3.Schema) bool {
 // UUID has the number at its end.
 func (g *Generator) Identity(of *openapi3.Schema) any {
 	number := g.drawn.Add(1)
+	shape := g.WithoutNull(g.Flatten(of))
 	switch {
-	case of.Type.Is("integer"):
+	case shape.Type.Is("integer"):
 		return number
-	case of.Format == "uuid":
+	case shape.Format == "uuid":
 		return fmt.Sprintf("00000000-0000-4000-8000-%012x", number)
 	}
-	return padded(fmt.Sprintf("id%d", number), of)
+	return padded(fmt.Sprintf("id%d", number), shape)
 }
 
 // Identities lists the identities in a value, also those of a batch, which has several.
@@ -69,11 +70,12 @@ func (g *Generator) identityIn(of *openapi3.Schema, value any) any {
 	if !g.IsIdentity(of) {
 		return nil
 	}
-	if jsonvalue.IsInteger(value) && of.Type.Is("integer") {
+	shape := g.WithoutNull(g.Flatten(of))
+	if jsonvalue.IsInteger(value) && shape.Type.Is("integer") {
 		value, _ = value.(json.Number).Int64()
 	}
 	isIdentity := false
-	if of.Type.Is("string") {
+	if shape.Type.Is("string") {
 		_, isIdentity = value.(string)
 	} else {
 		_, isIdentity = value.(int64)

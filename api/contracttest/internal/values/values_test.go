@@ -119,17 +119,29 @@ func TestFlatten(t *testing.T) {
 	}
 }
 
-// Identities are drawn once, also by generators of other tests.
+// Identities are drawn once, also by generators of other tests, and their schema allows them. They are found again in what
+// has them.
 func TestIdentities(t *testing.T) {
 	t.Parallel()
 	one := New(Settings{})
 	other := one.ForTest("a test")
 	seen := map[string]bool{}
-	for _, text := range []string{`{"type":"integer"}`, `{"type":"string"}`, `{"type":"string","format":"uuid"}`, `{"type":"string","maxLength":4}`} {
+	for _, text := range []string{
+		`{"type":"integer"}`, `{"type":"string"}`, `{"type":"string","format":"uuid"}`, `{"type":"string","maxLength":4}`,
+		// What may be left out, as pydantic writes it.
+		`{"anyOf":[{"type":"string","format":"uuid"},{"enum":[null],"nullable":true}]}`,
+		`{"anyOf":[{"type":"integer"},{"enum":[null],"nullable":true}]}`,
+	} {
+		of := schemaOf(t, text)
+		one.MarkIdentity(of)
 		for _, g := range []*Generator{one, other, one} {
-			identity := encoded(g.Identity(schemaOf(t, text)))
-			if seen[identity] {
-				t.Errorf("%s: %s is drawn twice", text, identity)
+			value := g.Identity(of)
+			identity := encoded(value)
+			if seen[identity] || !g.Fits(of, value) {
+				t.Errorf("%s: %s is drawn twice, or not allowed", text, identity)
+			}
+			if found := g.Identities(of, value); !slices.Equal(found, []any{value}) {
+				t.Errorf("%s: in %s are the identities %v", text, identity, found)
 			}
 			seen[identity] = true
 		}
