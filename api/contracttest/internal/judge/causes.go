@@ -53,30 +53,42 @@ func CrashOf(operation string, status int) string {
 	return fmt.Sprintf("%s responds with %d", operation, status)
 }
 
-// crash is the cause of a status of 500 or more. Operations that share a parameter share the code that reads it.
-func (j *Judge) crash(x scenario.Interaction, asked Asked) string {
+// crash is the title of a status of 500 or more. Operations that share a parameter share the code that reads it.
+func (j *Judge) crash(x scenario.Interaction, asked Asked) title {
+	own := title{cause: CrashOf(j.Name(x), x.Status)}
 	why := asked.Violation
 	always, _ := j.failing.Load(j.Name(x))
-	if always == x.Status || x.Status == http.StatusServiceUnavailable {
-		return CrashOf(j.Name(x), x.Status)
+	isUnasked := why == nil || always == x.Status || x.Status == http.StatusServiceUnavailable
+	switch {
+	case isUnasked:
+		return own
+	case why.IsOfCredentials():
+		return title{cause: fmt.Sprintf("wrong credentials give %d", x.Status)}
+	case why.Kind == scenario.InvalidParameter && j.isShared(x, why.In, path.Base(why.Pointer)):
+		return title{cause: fmt.Sprintf("an invalid parameter %s gives %d", path.Base(why.Pointer), x.Status)}
+	case why.In == "body" && why.Pointer == "":
+		own.root = rootOfBody(x)
 	}
-	if why != nil && why.IsOfCredentials() {
-		return fmt.Sprintf("wrong credentials give %d", x.Status)
+	return own
+}
+
+// longestShared is the longest body that different operations get. What is longer is made of the schema of one.
+const longestShared = 40
+
+// rootOfBody is the root of crashes on a body that is wrong as a whole, such as [] or 1e999: it is read before the code of
+// the operation has it.
+func rootOfBody(x scenario.Interaction) string {
+	if len(x.RequestBody) > longestShared {
+		return ""
 	}
-	if why != nil && why.Kind == scenario.InvalidParameter {
-		name := path.Base(why.Pointer)
-		if j.isShared(x, why.In, name) {
-			return fmt.Sprintf("an invalid parameter %s gives %d", name, x.Status)
-		}
-	}
-	return CrashOf(j.Name(x), x.Status)
+	return fmt.Sprintf("the body %q gives %d", x.RequestBody, x.Status)
 }
 
 // titleOf names what is wrong without the values of a response. Faults of headers, media types and failed
 // requests are mostly of the service as a whole, others of a component or an operation.
 func (j *Judge) titleOf(fault scenario.Fault, x scenario.Interaction, asked Asked) (found title, rank scenario.Rank) {
 	if x.Status >= http.StatusInternalServerError && fault.Where == "status" {
-		return title{cause: j.crash(x, asked)}, scenario.Crash
+		return j.crash(x, asked), scenario.Crash
 	}
 	switch {
 	case fault.Where == "status":

@@ -35,8 +35,10 @@ func (j *Judge) nameOrMethod(x scenario.Interaction) string {
 
 // Crashed says that a response is a failure of the service.
 func (j *Judge) Crashed(x scenario.Interaction, asked Asked, message string) error {
+	of := j.crash(x, asked)
 	return scenario.Broken{
-		Cause:   j.crash(x, asked),
+		Cause:   of.cause,
+		Root:    of.root,
 		Rank:    scenario.Crash,
 		Message: message,
 	}

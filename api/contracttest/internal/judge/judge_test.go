@@ -124,16 +124,33 @@ func TestRoots(t *testing.T) {
 	t.Parallel()
 	judge := thingsJudge(t)
 	inBody := scenario.Violation{Kind: scenario.InvalidBody, In: "body", Pointer: "/name"}
+	wholeBody := scenario.Violation{Kind: scenario.InvalidBody, In: "body"}
+	asking := func(body string) scenario.Interaction {
+		x := thing(500, `{}`)
+		x.RequestBody = []byte(body)
+		return x
+	}
 	for want, err := range map[string]error{
 		"successes with 202 are not documented":                    judge.Accepted(thing(202, `{}`), ""),
 		"bodies that are required may be missing":                  judge.Refused(thing(200, `{}`), scenario.Violation{Kind: scenario.MissingBody}, ""),
 		"null is accepted where the document does not allow it":    judge.Refused(thing(200, `{}`), inBody, "putThing, body /name nullable, refused"),
 		"values of another type are accepted":                      judge.Refused(thing(200, `{}`), inBody, "putThing, body /name anyOf, refused"),
+		`the body "1e999" gives 500`:                               judge.Crashed(asking(`1e999`), Asked{Violation: &wholeBody}, ""),
 		"putThing in requests: valid members are refused with 400": judge.Accepted(thing(400, `{}`), "putThing, body /name maxLength, accepted"),
 	} {
 		broken, _ := errors.AsType[scenario.Broken](err)
 		if broken.Root != want {
 			t.Errorf("the root of %q is %q, want %q", broken.Cause, broken.Root, want)
+		}
+	}
+	for name, err := range map[string]error{
+		"a member":          judge.Crashed(asking(`{"name":[]}`), Asked{Violation: &inBody}, ""),
+		"a body of its own": judge.Crashed(asking(`{"name":"`+strings.Repeat("x", 40)+`"}`), Asked{Violation: &wholeBody}, ""),
+		"nothing asked":     judge.Crashed(asking(`1e999`), Asked{}, ""),
+	} {
+		broken, _ := errors.AsType[scenario.Broken](err)
+		if broken.Root != "" {
+			t.Errorf("the root of %s is %q", name, broken.Root)
 		}
 	}
 	for body, want := range map[string]string{

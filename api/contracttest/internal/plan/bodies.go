@@ -35,7 +35,9 @@ func (m *singleMaker) bodies() {
 		m.addBody("no body", "body optional, accepted", nil).header.Del("Content-Type")
 	}
 	for _, text := range values.OddBodies {
-		m.addBody(fmt.Sprintf("odd body: %q", text), "odd body, survived", []byte(text)).odd = true
+		c := m.addBody(fmt.Sprintf("odd body: %q", text), "odd body, survived", []byte(text))
+		c.odd = true
+		c.changed = &scenario.Violation{Kind: scenario.InvalidBody, In: "body"}
 	}
 	if m.operation.HasJSON() {
 		m.malformed()
