@@ -155,9 +155,8 @@ func (p *Pool) DropBelow(gone Place) {
 
 // isIn reports whether a place is another one or below it.
 func (p Place) isIn(other Place) bool {
-	levels := len(other.Trail)
-	isDeepEnough := len(p.Trail) >= levels && strings.HasPrefix(p.Shape, other.Shape)
-	return isDeepEnough && slices.Equal(p.Trail[:levels], other.Trail)
+	levels := min(len(p.Trail), len(other.Trail))
+	return strings.HasPrefix(p.Shape, other.Shape) && slices.Equal(p.Trail[:levels], other.Trail)
 }
 
 // Find returns the newest value under the first of some names that has a suitable one, or false.

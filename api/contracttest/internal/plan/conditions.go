@@ -31,12 +31,9 @@ func (p *Planner) conditionTests() (all []Test) {
 	return all
 }
 
-// conditionHeaders are the headers with a condition on an ETag.
-var conditionHeaders = []string{"If-Match", "If-None-Match"}
-
 // conditionsOf are the conditional headers that an operation takes, by the ETag.
 func conditionsOf(operation *document.Operation) (headers []string) {
-	for _, header := range conditionHeaders {
+	for _, header := range []string{"If-Match", "If-None-Match"} {
 		if operation.Parameter("header", header) != nil {
 			headers = append(headers, header)
 		}

@@ -3,7 +3,6 @@ package plan
 import (
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -58,14 +57,19 @@ func (m *singleMaker) oddParameter(parameter *openapi3.Parameter) {
 // oddTexts are the odd texts for a parameter, as they are sent. Of headers only conditions have some, and only where
 // the document has them: most services do not read the others at all.
 func oddTexts(parameter *openapi3.Parameter) []string {
-	name := http.CanonicalHeaderKey(parameter.Name)
-	switch {
-	case parameter.In == "path", parameter.In == "query":
+	switch parameter.In {
+	case "path", "query":
 		return values.OddTexts
-	case parameter.In == "header" && slices.Contains(conditionHeaders, name):
-		return values.OddEntityTags
+	case "header":
+		return oddHeaders[http.CanonicalHeaderKey(parameter.Name)]
 	}
 	return nil
+}
+
+// oddHeaders are the headers that have odd texts.
+var oddHeaders = map[string][]string{
+	"If-Match":      values.OddEntityTags,
+	"If-None-Match": values.OddEntityTags,
 }
 
 // parameterVariants adds tests of the ways to write a parameter.
