@@ -86,6 +86,10 @@ type Step struct {
 	// Then returns steps that follow from the response, before those that come next.
 	Then func(Interaction) []Step
 
+	// MayBeLimited means that a response of 429 is right: the step tests how many requests a service takes. A request
+	// of another step is sent again after 429, when the service allows it.
+	MayBeLimited bool
+
 	// Optional means that what goes wrong does not count. The thing of Create is Missing then.
 	Optional bool
 	// Instead returns other steps for a request that was refused. If they succeed, it does not count.

@@ -10,8 +10,8 @@ import (
 )
 
 // A service that limits how many requests it takes responds with 429 to the others (RFC 6585, section 4). Such a
-// response shows nothing of what a test is about: the request is sent again when the service allows it. A step whose
-// Check alone judges the response, as in a test of the limit itself, gets the 429.
+// response shows nothing of what a test is about: the request is sent again when the service allows it. A step that
+// tests the limit itself gets the 429.
 
 const (
 	// mostTries is how often a request is sent to a service that responds with 429.
@@ -24,11 +24,6 @@ const (
 
 // limited is why a request shows nothing.
 const limited scenario.Untried = "the service limits requests (429): raise the limit for these tests"
-
-// judgesAlone reports whether nothing but the Check of a step says what is right.
-func judgesAlone(step scenario.Step) bool {
-	return step.Check != nil && step.Expect == scenario.Expectation{}
-}
 
 // sendWhenAllowed sends a request, and again while the service responds that there are too many.
 func (s *session) sendWhenAllowed(request scenario.Request) error {

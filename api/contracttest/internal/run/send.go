@@ -80,7 +80,7 @@ func (s *session) send(request scenario.Request) error {
 		return err
 	}
 	s.last = x
-	isLimited := x.Status == http.StatusTooManyRequests && !s.judgesAlone
+	isLimited := x.Status == http.StatusTooManyRequests && !s.mayBeLimited
 	if !isLimited {
 		s.remember(x)
 	}

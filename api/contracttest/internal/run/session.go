@@ -23,9 +23,9 @@ type session struct {
 
 	// What the step that is executed expects.
 	asked judge.Asked
-	// Its Check alone says what is right.
-	judgesAlone bool
-	last        scenario.Interaction
+	// It may be refused because there are too many requests.
+	mayBeLimited bool
+	last         scenario.Interaction
 	// Of responses that are not as the document says.
 	failures []scenario.Failure
 	doubt    func() []scenario.Step
@@ -78,7 +78,7 @@ func (s *session) step(step scenario.Step) ([]scenario.Step, error) {
 			Violation: cmp.Or(step.Expect.Violation, step.Expect.Wrong),
 			Promise:   s.firstPromise(),
 		}
-		s.judgesAlone = judgesAlone(step)
+		s.mayBeLimited = step.MayBeLimited
 		if err := s.request(step); err != nil {
 			return nil, err
 		}
