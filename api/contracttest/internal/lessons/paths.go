@@ -12,6 +12,22 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/known"
 )
 
+// IsReference reports whether a parameter names something that exists, by its own name.
+func IsReference(parameter *openapi3.Parameter) bool {
+	return parameter.In == "path" || len(known.Elsewhere(parameter.Name)) > 0
+}
+
+// NamesOf are the names under which a parameter that is not in the path is looked up, or none. An integer may name
+// something, too: the required project of /tasks?project=7 does, if a response has shown the id of a project.
+func NamesOf(parameter *openapi3.Parameter) []string {
+	names := known.Elsewhere(parameter.Name)
+	wanted, _ := document.ParameterSchema(parameter)
+	if len(names) == 0 && wanted != nil && isIdentityFormat(wanted) {
+		return []string{known.Singular(parameter.Name) + "id"}
+	}
+	return names
+}
+
 // Text is a known value as a parameter has it, looked up under some names, or false.
 func (l *Lessons) Text(parameter *openapi3.Parameter, names []string) (text string, ok bool) {
 	wanted, _ := document.ParameterSchema(parameter)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/draft"
 	"github.com/plantstore/plantstore/api/contracttest/internal/known"
+	"github.com/plantstore/plantstore/api/contracttest/internal/lessons"
 )
 
 // A request is adapted when it is sent, not when its test is made: what is known of the service grows meanwhile. Only
@@ -24,9 +25,12 @@ func adapted(d *draft.Draft, c *single) (filled *single, needs []string) {
 		if len(names) == 0 {
 			continue
 		}
-		needs = append(needs, parameter.Name)
-		isOpen := parameter.In != "path" && c.isMadeUp(d, parameter)
-		if text, ok := d.Lessons.Text(parameter, names); ok && isOpen {
+		text, isKnown := d.Lessons.Text(parameter, names)
+		if isKnown || lessons.IsReference(parameter) {
+			needs = append(needs, parameter.Name)
+		}
+		isKept := parameter.In == "path" || c.about == parameter.Name
+		if isKnown && !isKept && c.isMadeUp(d, parameter) {
 			filled.set(parameter, text)
 		}
 	}
@@ -62,16 +66,17 @@ func (c *single) fillPath(d *draft.Draft, made *single) {
 	}
 }
 
-// namesOf are the names under which a parameter of a request is looked up: none, if the test creates what it names.
+// namesOf are the names under which a parameter of a request is looked up: none, if the test creates what it names, or
+// is about a name in the path.
 func namesOf(d *draft.Draft, c *single, parameter *openapi3.Parameter) []string {
 	switch {
-	case d.Values.IsGiven(parameter.Name), c.about == parameter.Name:
+	case d.Values.IsGiven(parameter.Name):
 		return nil
 	case parameter.In != "path" && !parameter.Required:
 		return nil
 	case parameter.In != "path":
-		return known.Elsewhere(parameter.Name)
-	case c.use.IsNamedBy(c.operation, parameter.Name):
+		return lessons.NamesOf(parameter)
+	case c.about == parameter.Name, c.use.IsNamedBy(c.operation, parameter.Name):
 		return nil
 	}
 	return known.InPath(c.operation.Template, parameter.Name)

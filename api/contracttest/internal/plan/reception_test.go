@@ -16,6 +16,8 @@ func reception(refuses func(sent map[string]any) int) func() http.Handler {
 		"/rooms/room-1001/seats":           `[{"id": "seat-2001"}]`,
 		"/rooms/room-1001/seats/seat-2001": ``,
 		"/free?roomId=room-1001&size=1":    ``,
+		"/halls":                           `[{"id": 3001}]`,
+		"/shows?hall=3001":                 ``,
 	}
 	return func() http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
