@@ -3,6 +3,7 @@ package document
 import (
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/plantstore/plantstore/internal/testing/must"
@@ -109,6 +110,14 @@ func TestNoDocument(t *testing.T) {
 		if err == nil || len(err.Error()) < len(want) || err.Error()[:len(want)] != want {
 			t.Errorf("of %s the error is %v, want %s", text, err, want)
 		}
+	}
+	// Aliases of aliases, which are too many.
+	text := "openapi: 3.0.3\na0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
+	for i := range 9 {
+		text += fmt.Sprintf("a%d: &a%d [%s*a%d]\n", i+1, i+1, strings.Repeat(fmt.Sprintf("*a%d, ", i), 9), i)
+	}
+	if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), "alias") {
+		t.Errorf("of aliases that are too many the error is %v", err)
 	}
 	for server, want := range map[string]string{`[]`: "", `[{"url": "/a/"}]`: "/a", `[{"url": "https://x/{b}"}]`: "", `[{"url": "/a"}, {"url": "/b"}]`: "/a"} {
 		d, err := Parse([]byte(`{"openapi": "3.0.3", "paths": {}, "servers": ` + server + `}`))
