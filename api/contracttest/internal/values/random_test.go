@@ -218,6 +218,24 @@ func TestRenamed(t *testing.T) {
 	}
 }
 
+// A shuffle has all variants, in another order.
+func TestShuffle(t *testing.T) {
+	t.Parallel()
+	var pointers, shuffled []string
+	all := make([]Variant, 20)
+	for i := range all {
+		all[i].Pointer = fmt.Sprintf("%02d", i)
+		pointers = append(pointers, all[i].Pointer)
+	}
+	New(Settings{}).Shuffle(all)
+	for _, v := range all {
+		shuffled = append(shuffled, v.Pointer)
+	}
+	if slices.Equal(shuffled, pointers) || !slices.Equal(slices.Sorted(slices.Values(shuffled)), pointers) {
+		t.Errorf("the order is %v", shuffled)
+	}
+}
+
 // What a test draws depends on the seed and on its name, and the order that it draws too.
 func TestForTest(t *testing.T) {
 	t.Parallel()
