@@ -31,6 +31,11 @@ paths:
     get:
       operationId: listBoards
       responses: {"200": {description: Boards., content: {application/json: {schema: {}}}}}
+  /halls/{hall}/boards:
+    parameters: [{name: hall, in: path, required: true, schema: {type: string}}]
+    get:
+      operationId: listBoardsOfHall
+      responses: {"200": {description: Boards., content: {application/json: {schema: {}}}}}
   /rooms/{roomId}/boards/{board_id}:
     parameters:
       - {name: roomId, in: path, required: true, schema: {type: string}}
@@ -111,6 +116,7 @@ func TestAbove(t *testing.T) {
 		{name: "a given one", path: "/rooms/r1/boards", body: `[{"id":"s1"}]`, given: map[string]string{"roomId": "g"}, want: "/rooms/{roomId}/boards/s1"},
 		{name: "one that is settled", path: "/rooms/r1/boards", body: `[{"id":"s1"}]`, open: "board_id", want: "/rooms/{roomId}/boards/s1"},
 		{name: "only above", path: "/rooms", body: `[{"id":"r1"}]`, want: "/rooms/r1/boards/{board_id}"},
+		{name: "seen below something else", path: "/halls/h1/boards", body: `[{"id":"s1"}]`, want: "/rooms/{roomId}/boards/s1"},
 		{name: "seen elsewhere", path: "/rooms", body: `[{"board_id":"s1"}]`, want: "/rooms/{roomId}/boards/s1"},
 	} {
 		read, err := document.Parse([]byte(boardsDocument))

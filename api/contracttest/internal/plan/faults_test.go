@@ -100,6 +100,7 @@ var faults = map[string]fault{
 	"a change of nothing succeeds":              {of: "pots declared", at: "^PATCH", after: found},
 	"a deletion does nothing":                   {of: "pots declared", at: "^DELETE", before: method("GET"), after: answers(204)},
 	"a deletion of nothing succeeds":            {of: "pots declared", at: "^DELETE", after: answers(204)},
+	"a deletion is refused":                     {of: "pots inferred", at: "^DELETE", before: method("GET"), after: answers(400)},
 	"a deletion changes all":                    {of: "pots inferred", at: "^DELETE", before: everything(recolor)},
 	"a deletion deletes all":                    {of: "pots declared", at: "^DELETE", before: func(g *garden, _ *http.Request) { g.beds["/pots"] = g.beds["/pots"][:min(1, len(g.beds["/pots"]))] }},
 	"a create replaces":                         {of: "pots inferred", at: "^POST", before: replacing},

@@ -159,6 +159,8 @@ func TestLimits(t *testing.T) {
 		{`{"type":"integer","format":"int32"}`, math.MinInt32, math.MaxInt32},
 		{`{"type":"integer","minimum":1,"maximum":9}`, 1, 9},
 		{`{"type":"integer","minimum":1,"exclusiveMinimum":true,"maximum":9,"exclusiveMaximum":true}`, 2, 8},
+		{`{"type":"integer","minimum":1,"maximum":9,"exclusiveMaximum":true}`, 1, 8},
+		{`{"type":"integer","minimum":1,"exclusiveMinimum":true,"maximum":9}`, 2, 9},
 		{`{"type":"integer","minimum":0.5,"exclusiveMinimum":true,"maximum":9.5,"exclusiveMaximum":true}`, 1, 9},
 		{`{"type":"integer","minimum":1,"maximum":9223372036854775807}`, 1, math.MaxInt64},
 		{`{"type":"integer","format":"int32","maximum":3000000000}`, math.MinInt32, math.MaxInt32},
