@@ -81,7 +81,7 @@ func (w *writer) split(value any) bool {
 func (w *writer) items(value any) (items []any, separators string) {
 	switch value := value.(type) {
 	case []any:
-		if w.explode {
+		if w.explode && w.style != openapi3.SerializationLabel {
 			return value, ""
 		}
 		return value, ",|; ."

@@ -43,6 +43,7 @@ func TestWritten(t *testing.T) {
 		{"query", "spaceDelimited", false, []any{"a b"}, ""},
 		{"query", "pipeDelimited", false, []any{"a|b"}, ""},
 		{"path", "label", false, []any{"a.b"}, ""},
+		{"path", "label", true, []any{"a.b"}, ""},
 		{"path", "matrix", false, []any{"a;b"}, ""},
 		{"query", "pipeDelimited", false, array, "color=blue%7Cblack"},
 		{"query", "pipeDelimited", true, array, "color=blue&color=black"},
