@@ -181,6 +181,7 @@ var faults = map[string]fault{
 	})},
 
 	// How a list goes on.
+	"Link leads from nothing on":     {of: "lists by link", at: "^GET", before: given("limit=1"), after: emptyPage},
 	"Link leads to the same page":    {of: "lists by link", at: "^GET", before: without("cursor")},
 	"Link leads to another host":     {of: "lists by link", at: "^GET", after: header("Link", `<https://elsewhere.example/links>; rel="next"`)},
 	"there is no Link":               {of: "lists by link", at: "^GET", after: header("Link", "")},

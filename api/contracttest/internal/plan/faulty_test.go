@@ -94,6 +94,22 @@ func found(_ *http.Request, a *answer) {
 	}
 }
 
+// emptyPage takes the items off the pages after the first one. Link leads on from them, but not for ever.
+func emptyPage(r *http.Request, a *answer) {
+	query := r.URL.Query()
+	cursor := query.Get("cursor")
+	items, isList := a.body.([]any)
+	switch {
+	case !isList || cursor == "":
+	case strings.HasSuffix(cursor, "xxx"):
+		a.header.Del("Link")
+	default:
+		a.body = items[:0]
+		query.Set("cursor", cursor+"x")
+		a.header.Set("Link", fmt.Sprintf("<%s?%s>; rel=\"next\"", r.URL.Path, query.Encode()))
+	}
+}
+
 // member gives the object in a response a member.
 func member(name string, value any) func(*http.Request, *answer) {
 	return func(_ *http.Request, a *answer) {

@@ -26,10 +26,11 @@ type garden struct {
 // habits are what services do differently.
 type habits struct {
 	assigns  bool           // it chooses the ids
-	defaults map[string]any // of what a create leaves out
+	defaults map[string]any // of what a create or a replacement leaves out
 	items    string         // the member of a list with its items; empty: the list is an array
 	leads    bool           // the member next of a list is the URL of the next page, and not a cursor
 	links    bool           // a list has Link
+	fromZero bool           // the first page of a list is 0, and not 1
 }
 
 func newGarden(with habits) *garden {
@@ -112,9 +113,7 @@ func (g *garden) create(r *http.Request) *answer {
 		g.last++
 		members["id"] = g.last
 	}
-	for name, value := range g.defaults {
-		members[name] = cmp.Or(members[name], value)
-	}
+	g.fill(members)
 	created := &planted{members: members}
 	if _, other := g.find(strings.Split(strings.Trim(r.URL.Path, "/")+"/"+created.id(), "/")); other != nil {
 		return status(http.StatusConflict)
@@ -125,6 +124,13 @@ func (g *garden) create(r *http.Request) *answer {
 	a := g.show(http.StatusCreated, created, true)
 	a.header.Set("Location", r.URL.Path+"/"+created.id())
 	return a
+}
+
+// fill gives members their defaults.
+func (g *garden) fill(members map[string]any) {
+	for name, value := range g.defaults {
+		members[name] = cmp.Or(members[name], value)
+	}
 }
 
 func number(text string) int {
@@ -174,6 +180,7 @@ func (g *garden) onOne(names []string, r *http.Request) *answer {
 	id := found.members["id"]
 	if r.Method == http.MethodPut {
 		found.members = map[string]any{}
+		g.fill(members)
 	}
 	maps.Copy(found.members, members)
 	found.members["id"] = id
@@ -212,7 +219,10 @@ func (g *garden) list(r *http.Request) *answer {
 	all := g.selected(r)
 	limit := cmp.Or(number(query.Get("limit")), 10)
 	from := number(query.Get("offset")) + number(strings.TrimPrefix(query.Get("cursor"), "c"))
-	if page := number(query.Get("page")); page > 0 {
+	switch page := number(query.Get("page")); {
+	case g.fromZero:
+		from = page * limit
+	case page > 0:
 		from = (page - 1) * limit
 	}
 	if query.Has("after") {
