@@ -52,12 +52,8 @@ func retryAfter(header http.Header) time.Duration {
 
 // sleep waits, and reports whether the run goes on.
 func sleep(ctx context.Context, wait time.Duration) bool {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	waited, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	<-waited.Done()
+	return ctx.Err() == nil
 }

@@ -80,12 +80,9 @@ func (s *session) send(request scenario.Request) error {
 		return err
 	}
 	s.last = x
-	isLimited := x.Status == http.StatusTooManyRequests && !s.mayBeLimited
-	if !isLimited {
-		s.remember(x)
-	}
+	s.remember(x)
 	s.failures = append(s.failures, s.Observe(x, s.test.Name, s.asked)...)
-	if isLimited {
+	if x.Status == http.StatusTooManyRequests && !s.mayBeLimited {
 		return limited
 	}
 	return nil
