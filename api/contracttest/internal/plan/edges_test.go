@@ -39,7 +39,7 @@ var edges = map[string]trial{
 	"filters by one value": {document: "lists", service: assigning(habits{}), tests: "tags", edits: []string{"tags: {type: array, items: {type: string, maxLength: 40}}", "tags: {type: array, items: {type: string, enum: [tagged]}}"}},
 
 	// Requests that cannot be written, or need what is not there.
-	"requests without notes":   {document: "requests", service: refusing(refusesNotes), phases: "012", target: credentials, tests: "^(get|put|delete)Note, (first|cred|par|body /)"},
+	"requests without notes":   {document: "requests", service: refusing(refusesNotes), phases: "0127", target: credentials, tests: "^(get|put|delete)Note, (first|cred|par|body /)"},
 	"requests that are unread": {document: "requests", service: requestGarden, phases: "012", target: credentials, tests: "see|stop", edits: []string{"{name: where, in: path, required: true, schema: {type: string, maxLength: 3}}", "{name: where, in: path, required: true, schema: {$ref: other.yaml}}"}},
 	"requests without a value": {document: "requests", service: requestGarden, phases: "012", target: credentials, tests: "see|stop", edits: []string{"{name: where, in: path, required: true, schema: {type: string, maxLength: 3}}", "{name: where, in: path, required: true, schema: {type: string, not: {}}}"}},
 	"odd requests that crash":  {document: "requests", service: refusing(func(*http.Request) int { return 500 }), phases: "6", target: credentials, tests: "odd (parameter q|body: \"0\")"},

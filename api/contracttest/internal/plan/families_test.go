@@ -60,7 +60,7 @@ var transcripts = map[string]trial{
 }
 
 // ofOne are the phases with tests of one request, of paths, and of random bodies.
-const ofOne = "123456"
+const ofOne = "1234567"
 
 // requestGarden is a service of the document of requests, which accepts everything.
 func requestGarden() http.Handler { return refusing(nil)() }

@@ -62,6 +62,8 @@ func (m *singleMaker) putInOrder() {
 			c.order = clearing
 		case strings.Contains(c.name, ", odd "):
 			c.order = odd
+		case isDelete(m.operation) && c.use == nil: // it may be all that there is
+			c.order = clearing
 		case seen[c.promise] && c.order != plain:
 			c.order = deep
 		}
