@@ -58,13 +58,14 @@ func (m *singleMaker) putInOrder() {
 	clears := m.clears(m.operation)
 	for _, c := range m.tests.singles {
 		switch {
-		case clears && c.order != plain:
+		case c.order == plain: // it stays there
+		case clears:
 			c.order = clearing
 		case strings.Contains(c.name, ", odd "):
 			c.order = odd
 		case isDelete(m.operation) && c.use == nil: // it may be all that there is
 			c.order = clearing
-		case seen[c.promise] && c.order != plain:
+		case seen[c.promise]:
 			c.order = deep
 		}
 		seen[c.promise] = true
