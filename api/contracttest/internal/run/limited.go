@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strconv"
 	"time"
@@ -38,10 +39,11 @@ func (s *session) sendWhenAllowed(request scenario.Request) error {
 	return err
 }
 
-// retryAfter is how long a service asks to wait. Of its two forms (RFC 9110, section 10.2.3) one is a date.
+// retryAfter is how long a service asks to wait: seconds, of which there may be too many to count, or a date (RFC 9110,
+// section 10.2.3).
 func retryAfter(header http.Header) time.Duration {
 	text := header.Get("Retry-After")
-	if seconds, err := strconv.Atoi(text); err == nil {
+	if seconds, err := strconv.ParseUint(text, 10, 32); err == nil || errors.Is(err, strconv.ErrRange) {
 		return time.Duration(seconds) * time.Second
 	}
 	if at, err := http.ParseTime(text); err == nil {

@@ -64,6 +64,7 @@ func TestLimited(t *testing.T) {
 		"a date":                        {missing, 1, date, "kept", 2, 3 * time.Second},
 		"the longest wait":              {missing, 1, says("5"), "kept", 2, 5 * time.Second},
 		"too long a wait":               {missing, 1, says("6"), "untried: " + string(limited), 1, 0},
+		"more seconds than a duration":  {missing, 1, says("9999999999"), "untried: " + string(limited), 1, 0},
 		"neither seconds nor a date":    {missing, 1, says("soon"), "kept", 2, time.Second},
 		"as often as requests are sent": {missing, 3, says("1"), "kept", 4, 3 * time.Second},
 		"always":                        {missing, 9, says("1"), "untried: " + string(limited), 4, 3 * time.Second},
