@@ -74,7 +74,7 @@ func TestPath(t *testing.T) {
 	t.Parallel()
 	always := func(*openapi3.Parameter) bool { return true }
 	never := func(*openapi3.Parameter) bool { return false }
-	const nobody = "/customers/{customer}"
+	const unfilled = "/customers/{customer}"
 	for _, c := range []struct {
 		name   string
 		learns string // method, path and status of each response
@@ -82,16 +82,16 @@ func TestPath(t *testing.T) {
 		isOpen func(*openapi3.Parameter) bool
 		want   string
 	}{
-		{name: "nothing", want: nobody},
+		{name: "nothing", want: unfilled},
 		{name: "a read", learns: "GET /customers/c%201 200", want: "/customers/c%201"},
-		{name: "a path that is settled", learns: "GET /customers/c1 200", isOpen: never, want: nobody},
-		{name: "a read that fails", learns: "GET /customers/c1 500", want: nobody},
-		{name: "a change", learns: "PUT /customers/c1 200", want: nobody},
-		{name: "a deletion", learns: "GET /customers/c1 200, DELETE /customers/c1 204", want: nobody},
+		{name: "a path that is settled", learns: "GET /customers/c1 200", isOpen: never, want: unfilled},
+		{name: "a read that fails", learns: "GET /customers/c1 500", want: unfilled},
+		{name: "a change", learns: "PUT /customers/c1 200", want: unfilled},
+		{name: "a deletion", learns: "GET /customers/c1 200, DELETE /customers/c1 204", want: unfilled},
 		{name: "a deletion of another one", learns: "GET /customers/c1 200, DELETE /customers/c2 204", want: "/customers/c1"},
 		{name: "a deletion below it", learns: "GET /customers/c1 200, DELETE /customers/c1/close 204", want: "/customers/c1"},
-		{name: "not found", learns: "GET /customers/c1 200, GET /customers/c1 404", want: nobody},
-		{name: "gone", learns: "GET /customers/c1 200, GET /customers/c1 410", want: nobody},
+		{name: "not found", learns: "GET /customers/c1 200, GET /customers/c1 404", want: unfilled},
+		{name: "gone", learns: "GET /customers/c1 200, GET /customers/c1 410", want: unfilled},
 		{name: "not found, the one before is", learns: "GET /customers/c1 200, GET /customers/c2 200, GET /customers/c2 404", want: "/customers/c1"},
 		{name: "not found by another one", learns: "GET /customers/c1 200, DELETE /customers/c1 404", want: "/customers/c1"},
 		// It may be what the body names.

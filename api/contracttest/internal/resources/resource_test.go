@@ -108,7 +108,8 @@ func TestWithIdentity(t *testing.T) {
 	}
 }
 
-// What the body and the path of a create have of the identity depends on who chooses it, and by which method.
+// What the body and the path of a create have of the identity depends on the method, and on whether the client or the
+// service chooses it.
 func TestCreates(t *testing.T) {
 	t.Parallel()
 	chosen := strings.NewReplacer("REQUIRED", "id", "SENT", "string", "RECEIVED", "string", "IDENTITY", "string").Replace(createTool + getTool)
