@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -31,6 +32,25 @@ type Interaction struct {
 	Status int
 	Header http.Header
 	Body   []byte
+
+	decode func() (any, error) // decodes Body once
+}
+
+// Receive adds a response. What it has as JSON is decoded once, though many look at it.
+func (x *Interaction) Receive(status int, header http.Header, body []byte) {
+	x.Status = status
+	x.Header = header
+	x.Body = body
+	x.decode = sync.OnceValues(func() (any, error) { return jsonvalue.Decode(body) })
+}
+
+// Value is the one value of JSON in the response, or an error. It may not be changed. Numbers are of type
+// [json.Number].
+func (x Interaction) Value() (any, error) {
+	if x.decode == nil {
+		return jsonvalue.Decode(x.Body)
+	}
+	return x.decode()
 }
 
 // ParsedURL is the address of the request.
@@ -38,7 +58,7 @@ func (x Interaction) ParsedURL() (*url.URL, error) { return url.Parse(x.URL) }
 
 // Object is the object in the response, or nil. Numbers are of type [json.Number].
 func (x Interaction) Object() map[string]any {
-	value, _ := jsonvalue.Decode(x.Body) // what is no JSON is no object
+	value, _ := x.Value() // what is no JSON is no object
 	return jsonvalue.Object(value)
 }
 

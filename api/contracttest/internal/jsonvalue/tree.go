@@ -37,15 +37,16 @@ func Map(value any, change func(name string, inner any) any) any {
 	return value
 }
 
+var (
+	escaper   = strings.NewReplacer("~", "~0", "/", "~1")
+	unescaper = strings.NewReplacer("~1", "/", "~0", "~", "%7B", "{", "%7D", "}")
+)
+
 // Escape writes a name as a token of a JSON Pointer (RFC 6901).
-func Escape(name string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
-}
+func Escape(name string) string { return escaper.Replace(name) }
 
 // Unescape reads a token of a JSON Pointer in a URL. Braces of paths are often percent-encoded there.
-func Unescape(token string) string {
-	return strings.NewReplacer("~1", "/", "~0", "~", "%7B", "{", "%7D", "}").Replace(token)
-}
+func Unescape(token string) string { return unescaper.Replace(token) }
 
 // Lookup returns what a reference within a document refers to, as #/components/schemas/Plant does, or
 // nil if there is nothing, or if it leads out of the document.

@@ -9,7 +9,6 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
-	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
@@ -79,7 +78,7 @@ func (j *Judge) text(found content, x scenario.Interaction) []scenario.Fault {
 
 // json checks a body of JSON, and returns its value.
 func (j *Judge) json(found content, x scenario.Interaction) (value any, wrong []scenario.Fault) {
-	value, err := jsonvalue.Decode(x.Body)
+	value, err := x.Value()
 	if err != nil {
 		return nil, one("body", "content", "is not one JSON value: "+err.Error())
 	}

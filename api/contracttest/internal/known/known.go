@@ -34,6 +34,8 @@ type Entry struct {
 	Place Place
 	// Beside are the members of the object that has the value, by name as one word: what else identifies it.
 	Beside map[string]any
+
+	text string // the value as it is written into a path
 }
 
 // Place is the path of a request up to its last parameter.
@@ -73,26 +75,35 @@ func (p *Pool) learn(nouns []string, entry Entry, levels int) {
 	if levels == 0 {
 		return
 	}
-	beside := identities(object)
-	for _, name := range slices.Sorted(maps.Keys(object)) {
-		member := Entry{Value: object[name], Place: entry.Place, Beside: beside}
+	names := namesOf(object)
+	beside := identities(object, names)
+	for _, name := range names {
+		member := Entry{Value: object[name.text], Place: entry.Place, Beside: beside}
 		p.learnMember(nouns, name, member, levels)
 	}
 }
 
+// namesOf are the names of the members of an object, sorted.
+func namesOf(object map[string]any) (names []name) {
+	for _, text := range slices.Sorted(maps.Keys(object)) {
+		names = append(names, newName(text))
+	}
+	return names
+}
+
 // identities are the members of an object that may identify something.
-func identities(object map[string]any) map[string]any {
+func identities(object map[string]any, names []name) map[string]any {
 	found := map[string]any{}
-	for name, member := range object {
-		if isIdentity(member) {
-			found[Singular(name)] = member
+	for _, name := range names {
+		if member := object[name.text]; isIdentity(member) {
+			found[name.singular] = member
 		}
 	}
 	return found
 }
 
 // learnMember keeps a member of an object, or what is in it. An array of texts has several of what its name says.
-func (p *Pool) learnMember(nouns []string, name string, member Entry, levels int) {
+func (p *Pool) learnMember(nouns []string, name name, member Entry, levels int) {
 	if items := jsonvalue.List(member.Value); len(items) > 0 && isIdentity(items[0]) {
 		member.Value = items[0]
 	}
@@ -119,18 +130,17 @@ func (p *Pool) add(key string, entry Entry) {
 	if p.entries == nil {
 		p.entries = map[string][]Entry{}
 	}
-	kept := without(p.entries[key], entry.Value)
+	entry.text = fmt.Sprint(entry.Value)
+	kept := without(p.entries[key], entry.text)
 	if len(kept) == len(p.entries[key]) {
 		p.added++
 	}
 	p.entries[key] = append(kept[max(0, len(kept)-mostValues+1):], entry)
 }
 
-// without leaves out a value, as it is written into a path.
-func without(entries []Entry, value any) []Entry {
-	return slices.DeleteFunc(slices.Clone(entries), func(other Entry) bool {
-		return fmt.Sprint(other.Value) == fmt.Sprint(value)
-	})
+// without leaves out a value.
+func without(entries []Entry, text string) []Entry {
+	return slices.DeleteFunc(slices.Clone(entries), func(other Entry) bool { return other.text == text })
 }
 
 // Drop forgets a value: it identifies nothing any more.
@@ -139,7 +149,7 @@ func (p *Pool) Drop(names []string, value any) {
 	defer p.mu.Unlock()
 	for _, name := range names {
 		if entries := p.entries[name]; len(entries) > 0 {
-			p.entries[name] = without(entries, value)
+			p.entries[name] = without(entries, fmt.Sprint(value))
 		}
 	}
 }

@@ -33,9 +33,25 @@ var endings = []struct{ ofMany, ofOne string }{
 	{"s", ""},
 }
 
+// name is the name of a member. Its words are found once, which takes longer than all else that is done with it.
+type name struct {
+	text     string
+	words    []string
+	singular string
+}
+
+// newName reads a name.
+func newName(text string) name {
+	words := Words(text)
+	return name{text: text, words: words, singular: asOne(words)}
+}
+
 // Singular is a name as one word, of one thing where it is of several.
-func Singular(name string) string {
-	plain := strings.Join(Words(name), "")
+func Singular(name string) string { return asOne(Words(name)) }
+
+// asOne joins the words of a name, and makes the last one singular.
+func asOne(words []string) string {
+	plain := strings.Join(words, "")
 	for _, ending := range endings {
 		if stem, is := strings.CutSuffix(plain, ending.ofMany); is {
 			return stem + ending.ofOne
@@ -48,23 +64,21 @@ func Singular(name string) string {
 var wrappers = []string{"data", "result", "item", "content", "record", "value", "row", "payload", "response", "entry", "element", "object"}
 
 // nounsWithin are what a member of an object is: what its name says, and of a wrapper what the object is.
-func nounsWithin(nouns []string, name string) []string {
-	singular := Singular(name)
-	if slices.Contains(wrappers, singular) {
+func nounsWithin(nouns []string, member name) []string {
+	if slices.Contains(wrappers, member.singular) {
 		return nouns
 	}
-	return []string{singular}
+	return []string{member.singular}
 }
 
 // keysOf are the names of a member of what some nouns say. One that consists of several words names something by
 // itself.
-func keysOf(nouns []string, member string) (keys []string) {
-	plain := Singular(member)
+func keysOf(nouns []string, member name) (keys []string) {
 	for _, noun := range nouns {
-		keys = append(keys, noun+plain)
+		keys = append(keys, noun+member.singular)
 	}
-	if len(Words(member)) > 1 {
-		keys = append(keys, plain)
+	if len(member.words) > 1 {
+		keys = append(keys, member.singular)
 	}
 	return keys
 }

@@ -49,6 +49,13 @@ type learned struct {
 	mu      sync.Mutex
 	lessons map[*document.Operation]*Lesson
 	refused map[string]bool // see hasRefused
+	nouns   map[shown][]string
+}
+
+// shown is what responses of an operation with one status show.
+type shown struct {
+	operation *document.Operation
+	status    int
 }
 
 // Lesson is what responses have taught of an operation.
@@ -72,6 +79,7 @@ func New(of *document.Document, generator *values.Generator) *Lessons {
 			document: of,
 			lessons:  map[*document.Operation]*Lesson{},
 			refused:  map[string]bool{},
+			nouns:    map[shown][]string{},
 		},
 		values: generator,
 	}
@@ -162,14 +170,28 @@ func (l *Lessons) learnSuccess(operation *document.Operation, x scenario.Interac
 		return
 	}
 	at := l.learnPath(operation, x.Path)
-	nouns := known.NounsOf(operation.Template, operation.ResultName(x.Status))
+	nouns := l.nounsOf(operation, x.Status)
 	if creates(x) {
 		// Where the response has less, what was sent says what exists now.
 		sent, _ := jsonvalue.DecodeLoosely(x.RequestBody)
 		l.pool.Learn(nouns, sent, at)
 	}
-	received, _ := jsonvalue.DecodeLoosely(x.Body) // what is no JSON has no values
+	received, err := x.Value()
+	if err != nil {
+		received, _ = jsonvalue.DecodeLoosely(x.Body) // what is no JSON has no values
+	}
 	l.pool.Learn(nouns, received, at)
+}
+
+// nounsOf says what responses of an operation with a status are of, which takes a while to find out.
+func (l *Lessons) nounsOf(operation *document.Operation, status int) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	key := shown{operation: operation, status: status}
+	if l.nouns[key] == nil {
+		l.nouns[key] = known.NounsOf(operation.Template, operation.ResultName(status))
+	}
+	return l.nouns[key]
 }
 
 // creates reports whether a request that was accepted seems to have created what its body says.

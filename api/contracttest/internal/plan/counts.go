@@ -80,7 +80,7 @@ func listedBy(found page) int {
 
 // countIn is the number in a response, or that of its only member with a name such as count; else nothing.
 func countIn(x scenario.Interaction) string {
-	value, _ := jsonvalue.Decode(x.Body) // what is no JSON has no number
+	value, _ := x.Value() // what is no JSON has no number
 	if jsonvalue.IsInteger(value) {
 		return fmt.Sprint(value)
 	}

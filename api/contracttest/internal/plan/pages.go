@@ -41,7 +41,7 @@ const (
 
 // pageOf reads the items of a page and their identities.
 func pageOf(l *resources.List, x scenario.Interaction) (found page, err error) {
-	value, _ := jsonvalue.Decode(x.Body) // what is no JSON is no list
+	value, _ := x.Value() // what is no JSON is no list
 	if object := jsonvalue.Object(value); object != nil && l.Items != "" {
 		value = object[l.Items]
 	}

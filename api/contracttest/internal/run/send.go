@@ -73,9 +73,7 @@ func (s *session) send(request scenario.Request) error {
 		s.last = x
 		return s.noResponse(silent, cmp.Or(context.Cause(ctx), err))
 	}
-	x.Status = response.StatusCode
-	x.Header = response.Header
-	x.Body = received
+	x.Receive(response.StatusCode, response.Header, received)
 	if err := s.cannotTry(x, request.Access); err != nil {
 		return err
 	}
