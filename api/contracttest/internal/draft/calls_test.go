@@ -32,6 +32,7 @@ func TestCalls(t *testing.T) {
 		"a read of a label":         {func(d *Draft) []scenario.Step { return d.Read(label) }, []string{"GET /labels/red"}},
 		"a removal":                 {func(d *Draft) []scenario.Step { return d.Remove(shelf) }, []string{"DELETE /shelves/a"}},
 		"a removal below":           {func(d *Draft) []scenario.Step { return d.Remove(book) }, []string{"DELETE /shelves/a/books/7"}},
+		"a removal of a label":      {func(d *Draft) []scenario.Step { return d.Remove(label) }, []string{"DELETE /labels/red"}},
 		"a removal without DELETE":  {func(d *Draft) []scenario.Step { return d.Remove(list) }, nil},
 		"a removal without a path":  {func(d *Draft) []scenario.Step { return d.Remove(note) }, nil},
 		"an operation that is none": {func(*Draft) []scenario.Step { return []scenario.Step{callOf("noOperation", nil)} }, nil},

@@ -77,7 +77,10 @@ paths:
       operationId: putLabel
       requestBody: {content: {application/json: {schema: {type: object, required: [name], properties: {name: {type: string}, size: {type: integer}}}}}}
       responses: {"201": {description: A label.}}
-    delete: {operationId: deleteLabel, responses: {"204": {description: It is gone.}}}
+    delete:
+      operationId: deleteLabel
+      parameters: [{name: label, in: query, schema: {type: string}}]
+      responses: {"204": {description: It is gone.}}
   /lists:
     post:
       operationId: createList
@@ -100,10 +103,15 @@ paths:
       responses: {"200": {description: Lent.}}
   /desks/{desk}/seats/{seat}:
     parameters:
+      - {name: seat, in: query, schema: {type: integer}}
       - {name: desk, in: path, required: true, schema: {type: string}}
       - {name: seat, in: path, required: true, schema: {type: integer}}
-      - {name: seat, in: query, schema: {type: integer}}
     get: {operationId: getSeat, responses: {"200": {description: A seat.}}}
+  /locks:
+    put:
+      operationId: lock
+      parameters: [{name: If-Match, in: header, required: true, schema: {type: string}}]
+      responses: {"200": {description: It is locked.}}
 components:
   schemas:
     Shelf: {type: object, required: [room], properties: {code: {type: string}, room: {type: string}, width: {type: integer}}}

@@ -71,6 +71,11 @@ var calls = map[string]called{
 		sent:   []string{`PUT /shelves/a {"code":"a"}`},
 		header: http.Header{"If-Match": {`"2"`}, "Content-Type": {"application/json"}},
 	},
+	"what is of no resource has none": {
+		call:   scenario.Call{Operation: "lock", Of: shelfA},
+		sent:   []string{"PUT /locks"},
+		header: http.Header{"If-Match": {"Ficus"}},
+	},
 	"no thing has an ETag": {
 		call:   scenario.Call{Operation: "putShelf"},
 		sent:   []string{"PUT /shelves/Ficus"},

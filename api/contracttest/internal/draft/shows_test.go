@@ -30,6 +30,12 @@ paths:
       operationId: changeCrate
       requestBody: *taken
       responses: {"200": {description: Changed., content: {application/json: {schema: {type: object, properties: {status: {type: string}}}}}}}
+  /boxes:
+    post: {operationId: createBox, responses: {"201": {description: A box., headers: {Location: {schema: {type: string}}}}}}
+  /boxes/{id}:
+    parameters: [{name: id, in: path, required: true, schema: {type: string}}]
+    get: {operationId: getBox, responses: {"200": {description: A box.}}}
+    patch: {operationId: changeBox, requestBody: *taken, responses: {"200": {description: Changed.}}}
   /loads:
     post:
       operationId: load
@@ -87,6 +93,7 @@ func TestShows(t *testing.T) {
 		{name: "a managed member", sent: `{"status":"a"}`, got: `{"status":"b"}`},
 		{name: "a managed member, then another one", sent: `{"created":1,"name":"a"}`, got: `{"created":2,"name":"b"}`, want: `was sent name = "a", but has "b"`},
 		{name: "a managed member with a schema of its own", operation: "changeCrate", sent: `{"status":"a"}`, got: `{"status":"b"}`, want: `was sent status = "a", but has "b"`},
+		{name: "a managed member where neither has a schema", operation: "changeBox", sent: `{"status":"a"}`, got: `{"status":"b"}`, want: `was sent status = "a", but has "b"`},
 		{name: "the identity", sent: `{"id":"a"}`, got: `{"id":"b"}`, want: `was sent id = "a", but has "b"`},
 		{name: "a managed member of no resource", operation: "load", sent: `{"status":"a"}`, got: `{"status":"b"}`, want: `was sent status = "a", but has "b"`},
 		{name: "a trimmed text of no resource", operation: "load", sent: `{"name":" a"}`, got: `{"name":"a"}`, want: `was sent name = " a", but has "a"`},
@@ -151,8 +158,9 @@ func TestKeepsLeniently(t *testing.T) {
 		{`"a"`, `null`, false},
 		{`"1"`, `1`, false},
 		{`"a\u0000b"`, `"x"`, true}, // cannot be printed
-		{`"e\u0301"`, `"é"`, true},  // the same letter
-		{`"a"`, `"\u0000"`, false},  // was not sent so
+		{`"a\u0000b"`, `1`, false},
+		{`"e\u0301"`, `"é"`, true}, // the same letter
+		{`"a"`, `"\u0000"`, false}, // was not sent so
 		{`"2024-01-02T03:04:05Z"`, `"2024-01-02T04:04:05+01:00"`, true},
 		{`"2024-01-02T03:04:05Z"`, `"2024-01-02T03:04:06Z"`, false},
 		{`"2024-01-02T03:04:05Z"`, `"0001-01-01"`, false},
@@ -162,6 +170,9 @@ func TestKeepsLeniently(t *testing.T) {
 		{`1.234`, `1.22`, false},
 		{`1.5`, `2`, false},
 		{`1`, `2`, false},
+		{`10000000`, `10000001`, false},
+		{`0`, `0.01`, true},
+		{`0.001`, `"x"`, false},
 		{`1`, `1.005`, true},
 		{`1e1`, `10`, true},
 		{`1E1`, `10`, true},
@@ -169,6 +180,7 @@ func TestKeepsLeniently(t *testing.T) {
 		{`1000000.5`, `1000002`, false},
 		{`-1000000.5`, `-1000001`, true},
 		{`1e999`, `1e998`, false},
+		{`1e999`, `5`, false},
 		{`1.5`, `"1.5"`, false},
 		{`true`, `true`, true},
 		{`true`, `false`, false},
