@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -155,6 +156,25 @@ func TestFilledPath(t *testing.T) {
 		if got := d.FilledPath(d.Document.Operation(c.operation), c.path); got != c.want {
 			t.Errorf("%s with %s is %s, want %s", c.operation, c.path, got, c.want)
 		}
+	}
+}
+
+// What is filled already draws no value.
+func TestFilledPathDraws(t *testing.T) {
+	t.Parallel()
+	drafts := library(t)
+	seat := drafts.Document.Operation("getSeat")
+	drafts.Values.MarkIdentity(seat.Parameter("path", "desk").Schema.Value)
+	d := drafts.Draft("a test")
+	var numbers []int
+	for _, path := range []string{"/desks/{desk}/seats/4", "/desks/d/seats/4", "/desks/d/seats/{seat}", "/desks/{desk}/seats/4"} {
+		var number int
+		if _, err := fmt.Sscanf(d.FilledPath(seat, path), "/desks/id%d/", &number); err == nil {
+			numbers = append(numbers, number)
+		}
+	}
+	if len(numbers) != 2 || numbers[1] != numbers[0]+1 {
+		t.Errorf("the desks have the numbers %v", numbers)
 	}
 }
 
