@@ -166,17 +166,16 @@ func (d *Draft) identityOf(x *resources.Resource, thing *scenario.Thing, got sce
 
 // locatedID remembers the identity in Location, which must lead to a path of the read.
 func locatedID(x *resources.Resource, thing *scenario.Thing, got scenario.Interaction) error {
-	if location := got.Header.Get("Location"); location != "" {
-		path, _, err := LeadsTo(got, location)
-		if err != nil {
-			return err
-		}
-		if id := x.Operations[http.MethodGet].LastPathValue(path); id != nil {
-			thing.ID = id
-			return nil
-		}
+	path, _, err := LeadsTo(got, got.Header.Get("Location")) // without one, to the path of the create
+	if err != nil {
+		return err
 	}
-	return scenario.Untried("the response to a create does not say what it has created")
+	id := x.Operations[http.MethodGet].LastPathValue(path)
+	if id == nil {
+		return scenario.Untried("the response to a create does not say what it has created")
+	}
+	thing.ID = id
+	return nil
 }
 
 // confirm are steps that find out whether the service responds alike to creates of different values: then

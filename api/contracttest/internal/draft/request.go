@@ -88,9 +88,6 @@ func Encoded(operation *document.Operation, request scenario.Request) scenario.R
 // FilledPath fills what is left of a path template with what is known, or is the plainest.
 func (d *Draft) FilledPath(operation *document.Operation, path string) string {
 	isLeft := func(parameter *openapi3.Parameter) bool { return strings.Contains(path, "{"+parameter.Name+"}") }
-	if !strings.Contains(path, "{") {
-		return path
-	}
 	chosen := d.Lessons.Path(operation, isLeft)
 	for _, parameter := range operation.Parameters {
 		if parameter.In != "path" || !isLeft(parameter) {
