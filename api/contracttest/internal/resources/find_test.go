@@ -159,6 +159,20 @@ putTool: {id} is of createTool`
 	}
 }
 
+// Two resources may be read by one operation, and the options may give its identity.
+func TestOneRead(t *testing.T) {
+	t.Parallel()
+	declared := Declarations{Resources: []scenario.Resource{
+		{Create: "createTool", ID: "name", Read: "getTool"},
+		{Create: "createCup", ID: "color", Read: "getTool"},
+	}}
+	checkLines(t, told(found(t, plainTool+cupsWith("", "CUPS"), declared, "id")), `createTool: chosen "name" of string
+  GET getTool
+createCup: chosen "color" of string
+  GET getTool
+getTool: {id} is of createCup`)
+}
+
 // The shape of paths says what belongs together.
 func TestShapes(t *testing.T) {
 	t.Parallel()
@@ -263,6 +277,10 @@ turnPart: {partId} is of createPart`
 		},
 		"the tool is unknown": {paths: belowTools},
 		"the tool is given":   {paths: belowTools, given: []string{"tool"}, want: strings.Replace(part, "BELOW", "", 1) + "\ngetPart: {partId} is of createPart\nturnPart: {partId} is of createPart"},
+		"the tool is given, and created": {
+			paths: plainTool + belowTools, given: []string{"tool"},
+			want: created + strings.Replace(part, "BELOW", "", 1) + toolUses + "\ngetPart: {partId} is of createPart\nturnPart: {partId} is of createPart",
+		},
 		"the shop is given": {
 			paths: plainTool + belowTools, given: []string{"shop"},
 			want: created + strings.Replace(part, "BELOW", ", below createTool", 1) + toolUses + strings.Replace(onPart, "\nsell: {tool} is of createTool", "", 1),

@@ -54,7 +54,7 @@ const cupsDocument = `
 
 // cup is the schema of a cup.
 const cup = `{type: object, properties: {id: {type: string}, color: {type: string}, size: {type: integer}, tags: {type: array, items: {type: string}}, ` +
-	`note: {anyOf: [{type: string}, {enum: [null]}]}, made: {type: string, readOnly: true}, box: {type: object}, mixed: {type: string}}}`
+	`note: {anyOf: [{type: string}, {enum: [null]}]}, made: {type: string, readOnly: true}, box: {type: object}, free: {}, mixed: {type: string}}}`
 
 // cupsWith is a document of cups with the parameters and the result of their list.
 func cupsWith(parameters, result string) string {
@@ -81,9 +81,26 @@ func TestItems(t *testing.T) {
 		{"{type: array, items: {type: object, properties: {name: {type: string}}}}", ""},
 		{"{type: array, items: {type: object, properties: {cup_id: {type: string}, id: {type: string}}}}", plain},
 		{"{type: array}", ""},
+		{"{type: object, items: {type: object, properties: {id: {type: string}}}}", ""},
 		{"{type: string}", ""},
 	} {
 		checkLines(t, toldLists(found(t, cupsWith("", c.result), Declarations{})), c.want)
+	}
+}
+
+// A parameter whose description has one of these words selects something else than what has its value.
+func TestOtherThanEqual(t *testing.T) {
+	t.Parallel()
+	const words = "before after since until less greater min max above below least most between not don't without excluded excluding except sorted order ignored"
+	for _, word := range append(strings.Fields(words), "other than") {
+		if !otherThanEqual.MatchString("Cups " + word + " this.") {
+			t.Errorf("%s selects what is equal", word)
+		}
+	}
+	for word := range strings.FieldsSeq("color note another domain admin") {
+		if otherThanEqual.MatchString("Cups with the " + word + " of this.") {
+			t.Errorf("%s does not select what is equal", word)
+		}
 	}
 }
 
@@ -114,6 +131,7 @@ func TestMeanings(t *testing.T) {
 		{query("note", text), ", note is note"},
 		{query("note", "anyOf: [{type: string}, {enum: [null]}]"), ", note is note"},
 		{query("box", "type: object"), ""},
+		{query("free", ""), ""},   // nothing says that both are alike
 		{query("made", text), ""}, // no create can choose it
 		{query("id", text), ""},
 		{query("unknown", text), ""},

@@ -8,13 +8,14 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
-// keysDocument has a link from the create of a key to what reads it.
+// keysDocument has a link from the create of a key to what reads it, and links that cannot be followed.
 const keysDocument = `
   /keys:
     post:
       operationId: createKey
       requestBody: {content: {application/json: {schema: {type: object, properties: {name: {type: string}}}}}}
       responses: {"201": {description: A key., links: {read: {operationId: OPERATION, parameters: {PARAMETER: EXPRESSION}}}}}
+    get: {operationId: listKeys, responses: {"200": {description: Keys., links: {read: {operationId: open, parameters: {key: $response.body#/first}}}}}}
   /opened/{key}:
     get:
       operationId: open
@@ -35,7 +36,10 @@ const keysDocument = `
 // A link says what leads where, if a test can follow it.
 func TestLinks(t *testing.T) {
 	t.Parallel()
-	const fromDoor = "createDoor, link to open: only a POST without path parameters can be followed"
+	fromOthers := []string{
+		"createDoor, link to open: only a POST without path parameters can be followed",
+		"listKeys, link to open: only a POST without path parameters can be followed",
+	}
 	const assigned = `createKey: assigned "id" of integer
   GET open
 open: {key} is of createKey`
@@ -48,6 +52,7 @@ open: {key} is of createKey`
 		{"open", "key", "$request.body#/name", chosen, ""},
 		{"open", "key", "$response.header.Location", "", "createKey, link to open by $response.header.Location"},
 		{"open", "key", "$request.query.id", "", "createKey, link to open by $request.query.id"},
+		{"open", "key", "$response", "", "createKey, link to open by $response"},
 		{"open", "key", "$url.body#/id", "", "createKey, link to open by $url.body#/id"},
 		{"open", "key", "$response.body#/data/id", "", "createKey, link to open: only a POST without path parameters can be followed"},
 		{"tryKey", "key", "$response.body#/id", "", "createKey, link to tryKey: only a POST without path parameters can be followed"},
@@ -58,14 +63,14 @@ open: {key} is of createKey`
 		t.Run(c.operation+" by "+c.expression, func(t *testing.T) {
 			s := found(t, paths, Declarations{})
 			if c.want == "createKey: no identity" {
-				if s.UseOf(s.document.Operation("open")) != nil {
+				if s.UseOf(s.document.Operation("open")) != nil || s.CreatedBy("createKey").AssignsOnce() {
 					t.Error("a parameter that the path does not have names a key")
 				}
 				return
 			}
 			checkLines(t, told(s), c.want)
 			unsupported := slices.DeleteFunc(slices.Clone(s.document.Unsupported), func(text string) bool {
-				return text == fromDoor || strings.HasPrefix(text, "the document, is not valid")
+				return slices.Contains(fromOthers, text) || strings.HasPrefix(text, "the document, is not valid")
 			})
 			checkLines(t, unsupported, c.unsupported)
 		})
@@ -99,6 +104,16 @@ func TestLookups(t *testing.T) {
 	}
 }
 
+// What no client may send is no identity that a client chooses: the path says what that looks like.
+func TestReadOnlyIdentity(t *testing.T) {
+	t.Parallel()
+	readOnly := strings.NewReplacer("REQUIRED", "name", "SENT", "integer, readOnly: true", "RECEIVED", "string", "IDENTITY", "string").Replace(createTool + getTool)
+	declared := Declarations{Resources: []scenario.Resource{{Create: "createTool", ID: "id", Read: "getTool"}}}
+	if identity := found(t, readOnly, declared).CreatedBy("createTool").Identity; !identity.Type.Is("string") {
+		t.Errorf("what no client sends is the identity: %v", identity.Type)
+	}
+}
+
 // An operation is left out by the options, or for what its document lacks.
 func TestLeftOut(t *testing.T) {
 	t.Parallel()
@@ -123,6 +138,13 @@ func TestLinkedElsewhere(t *testing.T) {
 `
 	paths := strings.NewReplacer("OPERATION", "open", "PARAMETER", "key", "EXPRESSION", "$response.body#/id").Replace(keysDocument)
 	checkLines(t, told(found(t, paths+post, Declarations{})), "createKey: assigned \"id\" of integer\n  GET open\nopen: {key} is of createKey")
+}
+
+// What a link does not say is inferred beside it.
+func TestLinkedAndInferred(t *testing.T) {
+	t.Parallel()
+	linked := strings.Replace(plainTool, `"201": {description: A tool.,`, `"201": {description: A tool., links: {read: {operationId: getTool, parameters: {id: $response.body#/id}}},`, 1)
+	checkLines(t, told(found(t, linked, Declarations{})), `createTool: assigned "id" of string`+onTool)
 }
 
 // Of a path whose parameter is not described, or of a list without a schema, nothing is inferred.

@@ -75,6 +75,28 @@ func TestPromises(t *testing.T) {
 	}
 }
 
+// Documents have several ways to promise that no identity is assigned twice.
+func TestNeverAgain(t *testing.T) {
+	t.Parallel()
+	for _, verb := range []string{"assigned", "used", "given", "issued"} {
+		for _, how := range []string{"twice", "again"} {
+			if says := "It is never " + verb + " " + how + "."; !neverAgain.MatchString(says) {
+				t.Errorf("%s promises nothing", says)
+			}
+		}
+	}
+	for _, verb := range []string{"reused", "reassigned", "recycled"} {
+		for _, how := range []string{"not", "not be", "never", "never be"} {
+			if says := "It is " + how + " " + verb + "."; !neverAgain.MatchString(says) {
+				t.Errorf("%s promises nothing", says)
+			}
+		}
+	}
+	if neverAgain.MatchString("It is never used. It is not given again.") {
+		t.Error("other words promise it, too")
+	}
+}
+
 // Location of any success counts where something reads what it leads to.
 func TestHasLocation(t *testing.T) {
 	t.Parallel()
@@ -232,6 +254,7 @@ func TestIsPartial(t *testing.T) {
 		{"", "Your cups.", true},
 		{"", "Cups which are owned.", true},
 		{"", "Known cups.", false},
+		{"", "The commonly used cups.", false},
 		{inMode, "All cups.", true},
 		{strings.Replace(inMode, "query", "header", 1), "All cups.", false},
 		{query("mode", "type: string"), "All cups.", false},
@@ -247,6 +270,17 @@ func TestIsPartial(t *testing.T) {
 	}
 }
 
+// A list with one of these words need not have all.
+func TestPartly(t *testing.T) {
+	t.Parallel()
+	const words = "only published active public visible available own owned your recent latest newest search matching popular"
+	for _, word := range append(strings.Fields(words), "current user") {
+		if !partly.MatchString("Cups, " + word + ".") {
+			t.Errorf("a list of what is %s has all", word)
+		}
+	}
+}
+
 // Names are the same in each way to write them, and some parameters have values that only the service makes.
 func TestPlainName(t *testing.T) {
 	t.Parallel()
@@ -255,7 +289,7 @@ func TestPlainName(t *testing.T) {
 			t.Errorf("%s is %s", name, got)
 		}
 	}
-	for name, want := range map[string]bool{"cursor": true, "pageToken": true, "token": true, "next-token": true, "after": true, "limit": false, "startAfter": false} {
+	for name, want := range map[string]bool{"cursor": true, "pageToken": true, "token": true, "next-token": true, "continuationToken": true, "marker": true, "starting_after": true, "after": true, "limit": false, "startAfter": false} {
 		if IsOpaque(name) != want {
 			t.Errorf("%s is opaque: %v", name, IsOpaque(name))
 		}

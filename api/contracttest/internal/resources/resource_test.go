@@ -30,6 +30,7 @@ func TestFill(t *testing.T) {
 		{"getPart", &scenario.Thing{ID: int64(7)}, "/tools/{tool}/parts/7"},
 		{"getTool", &scenario.Thing{ID: "a/b"}, "/tools/"},
 		{"getTool", nil, "/tools/{id}"},
+		{"getTool", &scenario.Thing{ID: "a", Parent: tool}, "/tools/a"},
 	} {
 		operation := s.document.Operation(c.operation)
 		if got := s.UseOf(operation).Fill(operation, operation.Template, c.thing); got != c.want {
@@ -81,6 +82,16 @@ func TestNames(t *testing.T) {
 			t.Errorf("%s names %s, want %s; and is on it: %v", c.operation, got, want, use.IsOn(operation))
 		}
 	}
+	given := found(t, belowTools, Declarations{}, "tool")
+	getPart := given.document.Operation("getPart")
+	if given.UseOf(getPart).IsNamedBy(getPart, "tool") {
+		t.Error("what is given names a resource")
+	}
+	twice := found(t, plainTool+strings.NewReplacer("{tool}", "{id}", "{partId}", "{id}", "name: tool", "name: id", "name: partId", "name: id").Replace(belowTools), Declarations{})
+	getPart = twice.document.Operation("getPart")
+	if twice.UseOf(getPart).IsNamedBy(getPart, "other") {
+		t.Error("a name that the path does not have names a resource")
+	}
 	use := s.UseOf(s.document.Operation("getPart"))
 	if use.Named() != s.CreatedBy("createPart") || (*Use)(nil).Named() != nil {
 		t.Errorf("named is %v", use.Named())
@@ -114,19 +125,24 @@ func TestCreates(t *testing.T) {
 	t.Parallel()
 	chosen := strings.NewReplacer("REQUIRED", "id", "SENT", "string", "RECEIVED", "string", "IDENTITY", "string").Replace(createTool + getTool)
 	put := strings.Replace(jarsDocument[strings.Index(jarsDocument, "  /jars"):], "RESPONSES", `"200": {description: A jar.}`, 1)
+	tag := strings.ReplaceAll(strings.ReplaceAll(put, "/jars/{label}", "/tools/{tool}/tags/{label}"), "[{name: label", "[{name: tool, in: path, required: true, schema: {type: string}}, {name: label")
+	isAssigned := Declarations{Resources: []scenario.Resource{{Create: "putJar", ID: "id", Assigned: true, Read: "getJar"}}}
 	above := &scenario.Thing{ID: "above"}
 	for _, c := range []struct {
 		paths, create string
 		identified    string // of {"name": "x"}
 		target        string
 		assigns       bool
+		declared      Declarations
 	}{
-		{plainTool, "createTool", `{"name":"x"}`, "own", true},
-		{chosen, "createTool", `{"id":"own","name":"x"}`, "own", false},
-		{put, "putJar", `{"name":"x"}`, "own", false},
-		{plainTool + belowTools, "createPart", `{"name":"x"}`, "above", true},
+		{plainTool, "createTool", `{"name":"x"}`, "own", true, Declarations{}},
+		{chosen, "createTool", `{"id":"own","name":"x"}`, "own", false, Declarations{}},
+		{put, "putJar", `{"name":"x"}`, "own", false, Declarations{}},
+		{put, "putJar", `{"name":"x"}`, "own", false, isAssigned},
+		{plainTool + belowTools, "createPart", `{"name":"x"}`, "above", true, Declarations{}},
+		{plainTool + tag, "putJar", `{"name":"x"}`, "own", false, Declarations{}},
 	} {
-		x := found(t, c.paths, Declarations{}).CreatedBy(c.create)
+		x := found(t, c.paths, c.declared).CreatedBy(c.create)
 		thing := x.Thing("own")
 		if thing.Creator != c.create || thing.ID != "own" {
 			t.Errorf("%s has the thing %v", c.create, thing)
