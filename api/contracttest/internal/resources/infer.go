@@ -58,7 +58,8 @@ func (s *Set) inferResource(get *document.Operation, above string) {
 	x.ID = found.member
 	x.Assigned = found.assigned
 	s.addResource(x, true)
-	if added := s.CreatedBy(create.ID); added != nil && added.IsInferred {
+	// One that a link has declared is below nothing: only a create without path parameters has links to follow.
+	if added := s.CreatedBy(create.ID); added != nil {
 		added.Parent = parent
 	}
 	takes := slices.DeleteFunc([]string{x.Read, x.Replace, x.Change, x.Delete}, func(name string) bool {
