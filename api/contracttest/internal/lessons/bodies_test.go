@@ -45,6 +45,8 @@ paths:
   /customers/{customer}/close:
     parameters: [{name: customer, in: path, required: true, schema: {type: string}}]
     delete: {operationId: closeCustomer, responses: {"204": {description: It is closed.}}}
+  /doors/{door}:
+    get: {operationId: getDoor, responses: {"200": {description: A door.}}}
   /notes:
     post:
       operationId: createNote
@@ -68,11 +70,12 @@ components:
         order_key: {type: string}
         customer_id: {type: string}
         customer_number: {type: integer}
-        owner: {type: object, required: [id], properties: {id: {type: integer}, name: {type: string}}}
+        owner: {type: object, required: [id], properties: {id: {type: integer}, uuid: {type: string}, name: {type: string}}}
         lines: {type: array, items: {type: object, required: [product_id], properties: {product_id: {type: string}, id: {type: string}, text: {type: string}}}}
         tag_ids: {type: array, items: {type: string}}
         place: {type: string, format: uuid}
         note: {type: string}
+        free: {}
         a/b: {type: string}
         tenant_id: {type: string}
 `
@@ -105,6 +108,7 @@ var filledBodies = []filledBody{
 	{name: "a number, whatever its name is", learned: `{"customer_number":{"id":7}}`, body: `{"customer_number":1}`, want: `{"customer_number":7}`, needs: "customer_number"},
 	{name: "what does not fit", learned: `{"customer_number":{"id":"x"}}`, body: `{"customer_number":1}`, want: `{"customer_number":1}`},
 	{name: "an inner id", learned: `{"owner":{"id":7}}`, body: `{"owner":{"id":1,"name":"Ficus"}}`, want: `{"owner":{"id":7,"name":"Ficus"}}`, needs: "id"},
+	{name: "an inner uuid", learned: `{"owner_uuid":"u7"}`, body: `{"owner":{"id":1,"uuid":"Ficus"}}`, want: `{"owner":{"id":1,"uuid":"u7"}}`, needs: "uuid"},
 	{name: "a reference in an array", learned: `[{"product_id":"p1"}]`, body: `{"lines":[{"product_id":"Ficus"}]}`, want: `{"lines":[{"product_id":"p1"}]}`, needs: "product_id"},
 	{name: "an array of references", learned: `{"tag_id":"t1"}`, body: `{"tag_ids":["Ficus"]}`, want: `{"tag_ids":["t1"]}`, needs: "tag_ids"},
 	{
@@ -119,6 +123,7 @@ var filledBodies = []filledBody{
 	{name: "a given value", learned: `{"tenant_id":"t1"}`, body: `{"tenant_id":"Ficus"}`, want: `{"tenant_id":"Ficus"}`},
 	{name: "what the document does not name", learned: `{"more_id":"m1"}`, body: `{"more_id":"Ficus"}`, want: `{"more_id":"Ficus"}`},
 	{name: "left out", lesson: Lesson{LeftOut: map[string]bool{"/note": true}}, body: `{"id":"a","note":"b"}`, want: `{"id":"a"}`},
+	{name: "left out where nothing is named", operation: "createNote", lesson: Lesson{LeftOut: map[string]bool{"/mood": true}}, body: `{"mood":"good","text":"a"}`, want: `{"text":"a"}`},
 	{name: "left out inside", lesson: Lesson{LeftOut: map[string]bool{"/owner/name": true}}, body: `{"owner":{"name":"a"}}`, want: `{"owner":{}}`},
 	{name: "left out of items", lesson: Lesson{LeftOut: map[string]bool{"/lines/*/text": true}}, body: `{"lines":[{"text":"a"},{"text":"b"}]}`, want: `{"lines":[{},{}]}`},
 	{name: "with a slash", lesson: Lesson{LeftOut: map[string]bool{"/a~1b": true}}, body: `{"a/b":"a"}`, want: `{}`},
@@ -130,6 +135,7 @@ var filledBodies = []filledBody{
 	{name: "a new text of its own", operation: "createNote", lesson: Lesson{NeedsFresh: true}, body: `{"mood":"good","text":"Ficus 7"}`, want: `{"mood":"good","text":"value1000001"}`},
 	{name: "no new text of a test", lesson: Lesson{NeedsFresh: true}, body: `{"note":"own"}`, want: `{"note":"own"}`},
 	{name: "no new reference", lesson: Lesson{NeedsFresh: true}, body: `{"customer_id":"Ficus"}`, want: `{"customer_id":"Ficus"}`, needs: "customer_id"},
+	{name: "no new text where anything may be", lesson: Lesson{NeedsFresh: true}, body: `{"free":"Ficus"}`, want: `{"free":"Ficus"}`},
 	{name: "no new number", lesson: Lesson{NeedsFresh: true}, body: `{"note":1}`, want: `{"note":1}`},
 	{name: "nothing to learn", operation: "createNote", body: `{ "text": "Ficus" }`, want: `{ "text": "Ficus" }`},
 	{name: "no JSON", body: `{ "note":`, want: `{ "note":`},
@@ -168,17 +174,18 @@ func TestDeepBody(t *testing.T) {
 	whole := *body
 	for range 3 {
 		inner := whole
-		whole.Properties = openapi3.Schemas{"text": body.Properties["text"], "inner": openapi3.NewSchemaRef("", &inner)}
+		whole.Properties = openapi3.Schemas{"text": body.Properties["text"], "mood": body.Properties["mood"], "inner": openapi3.NewSchemaRef("", &inner)}
+		whole.Required = []string{"text", "inner"}
 	}
 	*body = whole
-	const sent = `{"inner":{"inner":{"inner":{"text":"Ficus"},"text":"Ficus"},"text":"Ficus"},"text":"Ficus"}`
-	const want = `{"inner":{"inner":{"inner":{"text":"Ficus"},"text":"value1000001"},"text":"value1000002"},"text":"value1000003"}`
+	const sent = `{"inner":{"inner":{"inner":{"mood":"good","text":"Ficus"},"mood":"good","text":"Ficus"},"text":"Ficus"},"mood":"good","text":"Ficus"}`
+	const want = `{"inner":{"inner":{"inner":{"mood":"good","text":"Ficus"},"mood":"good","text":"value1000001"},"text":"value1000002"},"mood":"good","text":"value1000003"}`
 	value, err := jsonvalue.Decode([]byte(sent))
 	must.NoError(t, err)
 	if got := string(jsonvalue.Encode(l.ValueBy(operation, Lesson{NeedsFresh: true}, value))); got != want {
 		t.Errorf("it is %s, want %s", got, want)
 	}
-	if got := strings.Join(l.OptionalPlaces(operation, value), " "); got != "/inner" {
+	if got := strings.Join(l.OptionalPlaces(operation, value), " "); got != "/inner/inner/mood /mood" {
 		t.Errorf("optional are %s", got)
 	}
 }
@@ -194,6 +201,9 @@ func TestValue(t *testing.T) {
 	}
 	text := l.document.Operation("createText")
 	if got := l.Value(text, "Ficus"); got != "Ficus" {
+		t.Errorf("it is %v", got)
+	}
+	if got := l.Value(l.document.Operation("getCustomer"), map[string]any{"text": "a"}); string(jsonvalue.Encode(got)) != `{"text":"a"}` {
 		t.Errorf("it is %v", got)
 	}
 }
@@ -231,5 +241,10 @@ func TestOwnIdentity(t *testing.T) {
 	body, _ := l.Body(operation, []byte(`{"customer_id":"id7"}`), "")
 	if string(body) != `{"customer_id":"id7"}` {
 		t.Errorf("the body is %s", body)
+	}
+	createNote := l.document.Operation("createNote")
+	l.values.MarkIdentity(createNote.BodySchema().Properties["text"].Value)
+	if got := l.ValueBy(createNote, Lesson{NeedsFresh: true}, map[string]any{"text": "Ficus"}); string(jsonvalue.Encode(got)) != `{"text":"Ficus"}` {
+		t.Errorf("the body is %v", got)
 	}
 }

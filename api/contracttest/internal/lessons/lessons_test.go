@@ -72,7 +72,7 @@ func pathOf(l *Lessons, id string, isOpen func(*openapi3.Parameter) bool) string
 // What was read at a path exists there, until it is deleted, or not found.
 func TestPath(t *testing.T) {
 	t.Parallel()
-	always := func(*openapi3.Parameter) bool { return true }
+	always := func(p *openapi3.Parameter) bool { return p.In == "path" }
 	never := func(*openapi3.Parameter) bool { return false }
 	const unfilled = "/customers/{customer}"
 	for _, c := range []struct {
@@ -84,6 +84,7 @@ func TestPath(t *testing.T) {
 	}{
 		{name: "nothing", want: unfilled},
 		{name: "a read", learns: "GET /customers/c%201 200", want: "/customers/c%201"},
+		{name: "a parameter that is not described", learns: "GET /doors/d1 200", id: "getDoor", want: "/doors/{door}"},
 		{name: "a path that is settled", learns: "GET /customers/c1 200", isOpen: never, want: unfilled},
 		{name: "a read that fails", learns: "GET /customers/c1 500", want: unfilled},
 		{name: "a change", learns: "PUT /customers/c1 200", want: unfilled},
@@ -141,14 +142,27 @@ func TestFitting(t *testing.T) {
 	}
 }
 
+// A path that cannot be read has no value.
+func TestOddPath(t *testing.T) {
+	t.Parallel()
+	l := ordersRead(t)
+	l.Learn(scenario.Interaction{Method: http.MethodGet, Path: "/customers/%zz", Status: 200})
+	if l.Added() != 0 {
+		t.Error("a value was added")
+	}
+}
+
 // Only so many refusals are remembered, of operations whose bodies name nothing.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	l := ordersRead(t)
+	l.Learn(scenario.Interaction{Method: http.MethodGet, Path: "/customers", Status: 404})
+	if len(l.refused) != 0 {
+		t.Error("a path without parameters has refused a value")
+	}
 	for i := range 10_005 {
 		l.Learn(scenario.Interaction{Method: http.MethodGet, Path: fmt.Sprint("/customers/", i), Status: 404})
 	}
-	l.Learn(scenario.Interaction{Method: http.MethodGet, Path: "/customers", Status: 404})
 	if len(l.refused) != 10_000 {
 		t.Errorf("%d refusals are remembered", len(l.refused))
 	}

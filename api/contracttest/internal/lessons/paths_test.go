@@ -88,11 +88,38 @@ func TestKnownPath(t *testing.T) {
 		{func() { learn(http.MethodGet, "/rooms/r4/boards", 200, `[{"id":"s4"}]`) }, "getBoard", "/rooms/r4/boards/s4"},
 		{func() { learn(http.MethodGet, "/rooms/r5/boards", 200, `[{"id":"s5"}]`) }, "getBoard", "/rooms/r5/boards/s5"},
 		{func() { learn(http.MethodDelete, "/rooms/r5", 200, "") }, "getBoard", "/rooms/r4/boards/s4"},
+		// What was seen in a room counts more than what was seen elsewhere.
+		{func() { learn(http.MethodGet, "/halls/h1/boards", 200, `[{"id":"s6"}]`) }, "getBoard", "/rooms/r4/boards/s4"},
 	}
 	for i, step := range steps {
 		step.learn()
 		if got := pathOf(step.id); got != step.want {
 			t.Errorf("step %d: %s, want %s", i, got, strings.TrimSpace(step.want))
+		}
+	}
+}
+
+// What is in a path names something, and so does another parameter by its name, or its format.
+func TestNamesOf(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		parameter   *openapi3.Parameter
+		isReference bool
+		names       string
+	}{
+		{openapi3.NewPathParameter("id").WithSchema(openapi3.NewStringSchema()), true, ""},
+		{openapi3.NewQueryParameter("room").WithSchema(openapi3.NewStringSchema()), false, ""},
+		{openapi3.NewQueryParameter("room_id").WithSchema(openapi3.NewStringSchema()), true, "roomid"},
+		{openapi3.NewQueryParameter("main_room_id").WithSchema(openapi3.NewIntegerSchema()), true, "mainroomid roomid"},
+		{openapi3.NewQueryParameter("rooms").WithSchema(openapi3.NewIntegerSchema()), false, "roomid"},
+		{openapi3.NewHeaderParameter("Room").WithSchema(openapi3.NewUUIDSchema()), false, "roomid"},
+		{openapi3.NewQueryParameter("room"), false, ""},
+	} {
+		if got := IsReference(c.parameter); got != c.isReference {
+			t.Errorf("%s names something: %v", c.parameter.Name, got)
+		}
+		if got := strings.Join(NamesOf(c.parameter), " "); got != c.names {
+			t.Errorf("%s is looked up under %q, want %q", c.parameter.Name, got, c.names)
 		}
 	}
 }
@@ -122,6 +149,8 @@ func TestAbove(t *testing.T) {
 		read, err := document.Parse([]byte(boardsDocument))
 		must.NoError(t, err)
 		l := New(read, values.New(values.Settings{Values: c.given}))
+		// That there is no such board says nothing of a room.
+		l.Learn(scenario.Interaction{Method: http.MethodGet, Path: "/rooms/r9/boards/r1", Status: 404})
 		l.Learn(scenario.Interaction{Method: http.MethodGet, Path: c.path, Status: 200, Body: []byte(c.body)})
 		isOpen := func(p *openapi3.Parameter) bool { return c.open == "" || c.open == p.Name }
 		path := board
