@@ -18,7 +18,7 @@ import (
 func (l *Lessons) Body(operation *document.Operation, body []byte, keeps string) (adapted []byte, needs []string) {
 	lesson := l.Of(operation)
 	isPlain := !lesson.hasReferences && !lesson.NeedsFresh && len(lesson.LeftOut) == 0
-	if isPlain || len(body) == 0 {
+	if isPlain {
 		return body, nil
 	}
 	value, err := jsonvalue.Decode(body)
@@ -70,7 +70,7 @@ func (l *Lessons) optionalWithin(of *openapi3.Schema, value any, at string, leve
 	return places
 }
 
-// itemOf is the schema of the items of an array, or nil.
+// itemOf is the schema of the items of an array.
 func (l *Lessons) itemOf(array *openapi3.Schema) *openapi3.Schema {
 	return schema.Of(l.values.Flatten(array).Items)
 }

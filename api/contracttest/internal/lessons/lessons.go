@@ -241,11 +241,10 @@ func (l *Lessons) hasRefused(operation *document.Operation, value any) bool {
 
 // forget drops the value at the end of a path, which names nothing any more, and what was below it.
 func (l *Lessons) forget(operation *document.Operation, path string) {
-	id := operation.LastPathValue(path)
-	if id == nil || !operation.EndsWithParameter() {
+	if !operation.EndsWithParameter() {
 		return
 	}
 	last := len(operation.PathNames) - 1
-	l.pool.Drop(namesInPath(operation, last), id)
+	l.pool.Drop(namesInPath(operation, last), operation.LastPathValue(path))
 	l.pool.DropBelow(known.Place{Shape: operation.Prefix(last), Trail: operation.PathValues(path)})
 }

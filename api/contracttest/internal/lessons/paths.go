@@ -22,7 +22,7 @@ func IsReference(parameter *openapi3.Parameter) bool {
 func NamesOf(parameter *openapi3.Parameter) []string {
 	names := known.Elsewhere(parameter.Name)
 	wanted, _ := document.ParameterSchema(parameter)
-	if len(names) == 0 && wanted != nil && isIdentityFormat(wanted) {
+	if len(names) == 0 && isIdentityFormat(wanted) {
 		return []string{known.Singular(parameter.Name) + "id"}
 	}
 	return names
@@ -148,7 +148,7 @@ func (s *pathSearch) aboveEntry(entry known.Entry, at, above int) string {
 			return text
 		}
 	}
-	if entry.Place.Shape == s.operation.Prefix(at-1) && above < len(entry.Place.Trail) {
+	if entry.Place.Shape == s.operation.Prefix(at-1) {
 		return entry.Place.Trail[above]
 	}
 	return ""
