@@ -119,6 +119,25 @@ func TestFailing(t *testing.T) {
 	}
 }
 
+// An operation that needs no credentials cannot see that they are wrong.
+func TestOpen(t *testing.T) {
+	t.Parallel()
+	judge := thingsJudge(t)
+	for _, c := range []struct {
+		kind scenario.Kind
+		want string
+	}{
+		{scenario.BadCredentials, "requests with wrong credentials are not refused"},
+		{scenario.NoCredentials, "requests without credentials are not refused"},
+		{scenario.BadCredentials, "requests without credentials are not refused"},
+	} {
+		broken, _ := errors.AsType[scenario.Broken](judge.Refused(thing(200, `{}`), scenario.Violation{Kind: c.kind}, ""))
+		if broken.Cause != c.want {
+			t.Errorf("of %s the cause is %q, want %q", c.kind, broken.Cause, c.want)
+		}
+	}
+}
+
 // What libraries do the same everywhere has a root.
 func TestRoots(t *testing.T) {
 	t.Parallel()
@@ -135,6 +154,7 @@ func TestRoots(t *testing.T) {
 		"bodies that are required may be missing":                  judge.Refused(thing(200, `{}`), scenario.Violation{Kind: scenario.MissingBody}, ""),
 		"null is accepted where the document does not allow it":    judge.Refused(thing(200, `{}`), inBody, "putThing, body /name nullable, refused"),
 		"values of another type are accepted":                      judge.Refused(thing(200, `{}`), inBody, "putThing, body /name anyOf, refused"),
+		`the body "` + strings.Repeat("7", 40) + `" gives 500`:     judge.Crashed(asking(strings.Repeat("7", 40)), Asked{Violation: &wholeBody}, ""),
 		`the body "1e999" gives 500`:                               judge.Crashed(asking(`1e999`), Asked{Violation: &wholeBody}, ""),
 		"putThing in requests: valid members are refused with 400": judge.Accepted(thing(400, `{}`), "putThing, body /name maxLength, accepted"),
 	} {
@@ -145,7 +165,7 @@ func TestRoots(t *testing.T) {
 	}
 	for name, err := range map[string]error{
 		"a member":          judge.Crashed(asking(`{"name":[]}`), Asked{Violation: &inBody}, ""),
-		"a body of its own": judge.Crashed(asking(`{"name":"`+strings.Repeat("x", 40)+`"}`), Asked{Violation: &wholeBody}, ""),
+		"a body of its own": judge.Crashed(asking(strings.Repeat("7", 41)), Asked{Violation: &wholeBody}, ""),
 		"nothing asked":     judge.Crashed(asking(`1e999`), Asked{}, ""),
 	} {
 		broken, _ := errors.AsType[scenario.Broken](err)

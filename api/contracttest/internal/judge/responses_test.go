@@ -99,11 +99,12 @@ func headerAndBody(lines []string) (header http.Header, body []byte) {
 
 // settingsOf are settings of cases.
 var settingsOf = map[string]Settings{
-	"exact":   {Undeclared: scenario.Exact, AnyHeader: map[string]string{"x-any": "a proxy adds it"}},
-	"head":    {Rules: scenario.Rules{Head: true}},
-	"options": {Rules: scenario.Rules{Options: true}},
-	"every":   {EveryResponse: []string{"Version"}},
-	"added":   {Undocumented: func(path string) bool { return path == "/added" }, UndocumentedResponse: says[scenario.Interaction]("added")},
+	"exact":         {Undeclared: scenario.Exact, AnyHeader: map[string]string{"x-any": "a proxy adds it"}},
+	"head":          {Rules: scenario.Rules{Head: true}},
+	"options":       {Rules: scenario.Rules{Options: true}},
+	"every":         {EveryResponse: []string{"Version"}},
+	"added":         {Undocumented: func(path string) bool { return path == "/added" }, UndocumentedResponse: says[scenario.Interaction]("added")},
+	"added plainly": {Undocumented: func(path string) bool { return path == "/added" }},
 	"refusal": {Refusal: func(_ scenario.Violation, x scenario.Interaction) []scenario.Fault {
 		return says[scenario.Interaction]("refusal")(x)
 	}},
