@@ -28,6 +28,9 @@ func (j *Judge) toEarlierClient(earlier *document.Document, name string, x scena
 	if described == nil {
 		return one(prefix+"status", unlistedStatus, fmt.Sprintf("%d is unknown", x.Status))
 	}
+	if isRead := len(described.Content) > 0 && !hasNoBody(x.Status); !isRead {
+		return nil
+	}
 	found, wrong := contentOf(described.Content, x)
 	if wrong == nil {
 		_, wrong = j.value(found, x)

@@ -27,6 +27,8 @@ func TestEarlierClient(t *testing.T) {
 		"a member is no longer there":   {"required: [id]", "required: [id, size]", "GET /pots/7 200", red, "to a client of version 1, body /size required"},
 		"a status was added":            {`responses: {"200": *pot, "401"`, `responses: {"201": *pot, "401"`, "GET /pots/7 200", red, "to a client of version 1, status responses"},
 		"a media type was added":        {"content: {text/*:", "content: {audio/*:", "GET /notes 200", "", "to a client of version 1, media type content"},
+		"a body that it does not read":  {"", "", "GET /pots/7 401", red, ""},
+		"no body where HTTP has none":   {"", "", "POST /pots 204", "", ""},
 		"an operation was added":        {"operationId: getPot", "deprecated: true", "GET /pots/7 200", red, ""},
 		"a path was added":              {"  /notes:", "  /others:", "GET /notes 200", "", ""},
 		"a failure was added":           {`"4XX": &error`, `"400": &error`, "POST /pots 409", `{"code":"x"}`, ""},
