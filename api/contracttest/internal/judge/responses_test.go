@@ -108,6 +108,7 @@ var settingsOf = map[string]Settings{
 	"refusal": {Refusal: func(_ scenario.Violation, x scenario.Interaction) []scenario.Fault {
 		return says[scenario.Interaction]("refusal")(x)
 	}},
+	"whole": {Response: func(string, scenario.Interaction) []scenario.Fault { return one("body", "required", "is missing") }},
 	"response": {Response: func(_ string, x scenario.Interaction) []scenario.Fault {
 		return says[scenario.Interaction]("response")(x)
 	}},
