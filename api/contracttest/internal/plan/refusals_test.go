@@ -20,9 +20,11 @@ func TestRefusals(t *testing.T) {
 		for _, isCreate := range []bool{false, true} {
 			c := transcripts["requests"]
 			c.phases = "127"
-			c.tests = "^(find|putNote|sendForm|deleteCache|stop), "
+			c.tests = "^(find|putNote|deleteNote|sendForm|deleteCache|stop), "
 			c.service = refusing(func(r *http.Request) int {
-				if isNote := strings.HasPrefix(r.URL.Path, "/notes"); isNote && r.Method != http.MethodPut && !isCreate {
+				isNote := strings.HasPrefix(r.URL.Path, "/notes")
+				isTested := r.Method == http.MethodPut || r.Method == http.MethodDelete || isCreate
+				if isNote && !isTested {
 					return 0
 				}
 				return code
