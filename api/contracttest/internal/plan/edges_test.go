@@ -35,7 +35,10 @@ var edges = map[string]trial{
 	"lists by link or offset": {document: "lists", service: assigning(habits{links: true}), tests: "listOffsets", edits: []string{
 		"offset, in: query, schema: {type: integer, minimum: 0, default: 0}}]\n      responses: {\"200\": {description: All.,", "offset, in: query, schema: {type: integer, minimum: 0, default: 0}}]\n      responses: {\"200\": {description: All., headers: {Link: {schema: {type: string}}},",
 	}},
-	"lists of some":        {document: "lists", service: assigning(habits{}), tests: "listPlains|listLinks, effect of parameter limit", edits: []string{"operationId: listPlains,", "operationId: listPlains, summary: Lists your own.,", "operationId: listLinks", "operationId: listLinks\n      summary: Lists your own."}},
+	"lists of some": {document: "lists", service: assigning(habits{}), tests: "listPlains|listLinks, effect of parameter limit", edits: []string{"operationId: listPlains,", "operationId: listPlains, summary: Lists your own.,", "operationId: listLinks", "operationId: listLinks\n      summary: Lists your own."}},
+	"lists of summaries": {document: "lists", service: assigning(habits{}), tests: "listPlains", edits: []string{
+		"operationId: listPlains, responses: {\"200\": {description: All., content: *array}}", "operationId: listPlains, responses: {\"200\": {description: All., content: {application/json: {schema: {type: array, items: {type: object, properties: {id: {type: integer}, note: {type: string, nullable: true}}}}}}}}",
+	}},
 	"filters by one value": {document: "lists", service: assigning(habits{}), tests: "tags", edits: []string{"tags: {type: array, items: {type: string, maxLength: 40}}", "tags: {type: array, items: {type: string, enum: [tagged]}}"}},
 
 	// Requests that cannot be written, or need what is not there.

@@ -205,11 +205,18 @@ var faults = map[string]fault{
 	"a list by cursor shows another":   {of: "lists by cursor", at: "^GET /cursors(\\?|$)", after: renamed},
 	"a list shows what was deleted":    {of: "lists on a page", at: "^(DELETE|GET) /plains/", before: marksDeleted, after: deleted},
 	"a list shows what is not deleted": {of: "lists on a page", at: "^DELETE", before: method("GET"), after: answers(204)},
-	"a list of some ends early":        {of: "lists of some", at: "^GET", after: items(butLast)},
-	"a list of some is empty":          {of: "lists of some", at: "^GET", after: items(none)},
-	"an identity is assigned again":    {of: "identities that are never used again", at: "^POST", before: func(g *garden, _ *http.Request) { g.last = 5000 + len(g.beds["/pots"]) }},
-	"the service stores one note":      {of: below, tests: "note$", at: "^POST", before: body(func(string) string { return `{"note":"n"}` })},
-	"a page has no end":                {of: "lists by limit alone", at: "^GET", before: given("limit=2")},
+	"a summary has other notes, or none": {of: "lists of summaries", at: `^GET /plains$`, after: noted(func(i int, all []any) any {
+		if i == len(all)-1 {
+			return nil
+		}
+		return fmt.Sprint(len(all))
+	})},
+	"a summary has one note":        {of: "lists of summaries", at: `^GET /plains$`, after: noted(func(int, []any) any { return "n" })},
+	"a list of some ends early":     {of: "lists of some", at: "^GET", after: items(butLast)},
+	"a list of some is empty":       {of: "lists of some", at: "^GET", after: items(none)},
+	"an identity is assigned again": {of: "identities that are never used again", at: "^POST", before: func(g *garden, _ *http.Request) { g.last = 5000 + len(g.beds["/pots"]) }},
+	"the service stores one note":   {of: below, tests: "note$", at: "^POST", before: body(func(string) string { return `{"note":"n"}` })},
+	"a page has no end":             {of: "lists by limit alone", at: "^GET", before: given("limit=2")},
 
 	// What is below another thing.
 	"a plant is found below any pot":   {of: below, at: `^(GET|PATCH|DELETE) /pots/\d+/plants/\d+`, before: anywhere},

@@ -177,6 +177,16 @@ func bare(_ *http.Request, a *answer) {
 	}
 }
 
+// noted shows other notes of items, each of which may depend on its place.
+func noted(note func(i int, all []any) any) func(*http.Request, *answer) {
+	return items(func(all []any) []any {
+		for i, item := range all {
+			item.(map[string]any)["note"] = note(i, all)
+		}
+		return all
+	})
+}
+
 func butLast(all []any) []any { return all[:max(len(all)-1, 0)] }
 func none([]any) []any        { return []any{} }
 func twice(all []any) []any   { return append(all, all...) }

@@ -341,7 +341,8 @@ func (t *listTest) isShown(thing *scenario.Thing, read, item, before map[string]
 		if !isComparable || jsonvalue.Same(have, want) {
 			continue
 		}
-		isStale := before != nil && jsonvalue.Same(have, before[name])
+		old, wasListed := before[name]
+		isStale := wasListed && jsonvalue.Same(have, old)
 		if isStale || t.showsWhole() {
 			return scenario.Brokenf("%v has %s = %v, but in the list it is %v", thing.ID, name, want, have)
 		}
