@@ -66,10 +66,10 @@ func (s *session) send(request scenario.Request) error {
 	if errors.Is(err, errTooLong) {
 		return errTooLong
 	}
-	if err != nil && s.isRehearsal && ctx.Err() != nil {
-		return tooSlow
-	}
 	if err != nil {
+		if s.isRehearsal && ctx.Err() != nil {
+			return tooSlow
+		}
 		s.last = x
 		return s.noResponse(silent, cmp.Or(context.Cause(ctx), err))
 	}

@@ -187,10 +187,7 @@ func (s *session) request(step scenario.Step) error {
 	}
 	ended := s.meanwhile(step.Meanwhile)
 	err = s.sendWhenAllowed(request)
-	if endedWith := <-ended; endedWith != nil && err == nil {
-		return endedWith
-	}
-	return err
+	return cmp.Or(err, <-ended)
 }
 
 // meanwhile runs steps at the same time. What is wrong with their responses is an error. The other steps
