@@ -30,7 +30,7 @@ components:
     one: {type: apiKey, in: header, name: x-one}
     other: {type: apiKey, in: cookie, name: other}
     query: {type: apiKey, in: query, name: a key}
-    token: {type: http, scheme: bearer}
+    token: {type: http, scheme: bearer, in: header}
     basic: {type: http, scheme: Basic}
 `
 

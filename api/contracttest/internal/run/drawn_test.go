@@ -2,6 +2,7 @@ package run
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"testing"
 
@@ -30,8 +31,8 @@ func TestUntriedDraw(t *testing.T) {
 	}
 }
 
-// Each cause of a test of draws is told once, with a body that was made smaller, and a service that does not respond is
-// not asked again.
+// Each cause of a test of draws is told once, the first ones with a body that was made smaller, and a service that does
+// not respond is not asked again.
 func TestDraws(t *testing.T) {
 	t.Parallel()
 	drawn := func(checked func(*values.Draws) error) plan.Test {
@@ -58,6 +59,16 @@ func TestDraws(t *testing.T) {
 	}), target)
 	if len(outcome.Failures) != 1 || outcome.Failures[0].Message != "2 heads" {
 		t.Errorf("it is told that %+v", outcome.Failures)
+	}
+	attempts := 0
+	outcome = runner.Run(t.Context(), drawn(func(draws *values.Draws) error {
+		attempts++
+		draws.Coin()
+		return scenario.BrokenBy(fmt.Sprintf("cause %d", attempts), "of attempt %d", attempts)
+	}), target)
+	const smaller = 4 // one number can be made smaller in so many ways
+	if len(outcome.Failures) != 20 || attempts != 20+mostShrunk*smaller {
+		t.Errorf("after %d attempts with a cause of their own, %d failures are told", attempts, len(outcome.Failures))
 	}
 	silent := &failing{with: errors.New("no response"), times: 1000}
 	outcome = runner.Run(t.Context(), drawn(func(*values.Draws) error { return nil }), Target{URL: "http://pots.example", Transport: silent})

@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -28,13 +29,15 @@ func deletable(t *testing.T) *Runner {
 	}
 }
 
-// keeping is a service that creates and deletes whatever it is sent, and finds nothing, or all.
+// keeping is a service that creates and deletes whatever it is sent, but for /pots/9, and finds nothing, or all.
 func keeping(found int) service {
 	return func(r *http.Request, body string) (int, string) {
-		switch r.Method {
-		case http.MethodPost:
+		switch {
+		case r.Method == http.MethodPost:
 			return http.StatusCreated, body
-		case http.MethodDelete:
+		case r.Method == http.MethodDelete && r.URL.Path == "/pots/9":
+			return http.StatusMultipleChoices, ""
+		case r.Method == http.MethodDelete:
 			return http.StatusNoContent, ""
 		}
 		if found == http.StatusOK {
@@ -64,6 +67,7 @@ func TestRemoveCreated(t *testing.T) {
 		"nothing":        {t.Context(), nil, ""},
 		"two":            {t.Context(), []scenario.Step{create(8), create(7)}, "DELETE /pots/7 , DELETE /pots/8 "},
 		"deleted before": {t.Context(), []scenario.Step{create(7), create(8), step("DELETE", "/pots/7", scenario.Expectation{})}, "DELETE /pots/8 "},
+		"not deleted":    {t.Context(), []scenario.Step{create(9), step("DELETE", "/pots/9", scenario.Expectation{})}, "DELETE /pots/9 "},
 		"interrupted":    {canceled, []scenario.Step{create(7)}, ""},
 		"out of time":    {late, []scenario.Step{create(7)}, "DELETE /pots/7 "},
 	} {
@@ -85,6 +89,8 @@ func TestRemoveCreated(t *testing.T) {
 func TestNeverFound(t *testing.T) {
 	t.Parallel()
 	read := func(path string) scenario.Step { return step("GET", path, scenario.Accepted) }
+	checked := step("GET", "/pots/7", scenario.Expectation{})
+	checked.Check = func(scenario.Interaction) error { return errors.New("a check of the options") }
 	for name, c := range map[string]struct {
 		found int
 		steps []scenario.Step
@@ -95,6 +101,7 @@ func TestNeverFound(t *testing.T) {
 		"what has a longer name":     {404, []scenario.Step{create(7), read("/pots/77")}, "getPot: refuses valid requests with 404"},
 		"what was not created":       {404, []scenario.Step{read("/pots/7")}, "getPot: refuses valid requests with 404"},
 		"what is refused":            {400, []scenario.Step{create(7), read("/pots/7")}, "getPot: refuses valid requests with 400"},
+		"what a check finds":         {404, []scenario.Step{create(7), checked}, "a test"},
 		"what was deleted":           {404, []scenario.Step{create(7), step("DELETE", "/pots/7", scenario.Expectation{}), read("/pots/7")}, "getPot: refuses valid requests with 404"},
 		"what another one has found": {404, []scenario.Step{create(7), create(8), read("/pots/found"), read("/pots/8")}, "createPot: what it creates is not found"},
 	} {

@@ -24,6 +24,8 @@ const potsDocument = `
 openapi: 3.0.3
 info: {title: Pots, version: "1"}
 paths:
+  /watch:
+    get: {operationId: watchPot, responses: {"200": {description: Events., content: {text/event-stream: {schema: {type: string}}}}}}
   /pots:
     post:
       operationId: createPot
@@ -136,12 +138,17 @@ func TestOutcomes(t *testing.T) {
 	doubted, believed := step("GET", "/pots/7", scenario.Expectation{}), step("GET", "/pots/7", scenario.Expectation{})
 	doubted.Doubt = fails(scenario.Untried("it was inferred"))
 	believed.Doubt = fails(nil)
+	doubtedOptional := doubted
+	doubtedOptional.Optional = true
 	wrong := scenario.Verify(func() error { return scenario.Brokenf("wrong") })
 	crashed := scenario.Verify(func() error { return scenario.Broken{Rank: scenario.Crash, Message: "crashed"} })
 	var circle scenario.Step
 	circle.Then = func(scenario.Interaction) []scenario.Step { return []scenario.Step{circle} }
 	meanwhile := read
 	meanwhile.Meanwhile = []scenario.Step{wrong}
+	checked := read
+	checked.Check = func(scenario.Interaction) error { return nil }
+	why := scenario.Verify(func() error { return scenario.Untried("why") })
 	for name, c := range map[string]struct {
 		service service
 		steps   []scenario.Step
@@ -150,6 +157,8 @@ func TestOutcomes(t *testing.T) {
 		"a success":                            {always(200, `{"id":7}`), []scenario.Step{read}, "kept"},
 		"a wrong response":                     {always(200, `{"id":"7"}`), []scenario.Step{read}, "broken: the status is 200, but body /id: type"},
 		"a refusal":                            {always(404, ""), []scenario.Step{read}, "broken: the request is valid"},
+		"a refusal with a check that holds":    {always(404, ""), []scenario.Step{checked}, "broken: the request is valid"},
+		"a wrong response before a reason":     {always(200, `{"id":"7"}`), []scenario.Step{read, why}, "broken: the status is 200, but body /id: type"},
 		"a refusal that is expected":           {always(404, ""), []scenario.Step{step("GET", "/pots/7", scenario.Refused(scenario.UnknownResource))}, "kept"},
 		"a success where a refusal must be":    {always(200, `{"id":7}`), []scenario.Step{step("GET", "/pots/7", scenario.Refused(scenario.UnknownResource))}, "broken: the request must be refused"},
 		"an optional refusal":                  {always(404, ""), []scenario.Step{optional}, "kept"},
@@ -159,9 +168,11 @@ func TestOutcomes(t *testing.T) {
 		"a success with other steps":           {always(200, `{"id":7}`), []scenario.Step{notMended}, "kept"},
 		"a doubt that holds":                   {always(200, `{"id":7}`), []scenario.Step{doubted, wrong}, "untried: it was inferred"},
 		"a doubt that does not hold":           {always(200, `{"id":7}`), []scenario.Step{believed, wrong}, "broken: wrong"},
+		"a doubt before another request":       {always(200, `{"id":7}`), []scenario.Step{doubted, read, wrong}, "untried: it was inferred"},
+		"a doubt of an optional step":          {always(200, `{"id":7}`), []scenario.Step{doubtedOptional, wrong}, "broken: wrong"},
 		"a doubt without a failure":            {always(200, `{"id":7}`), []scenario.Step{doubted}, "kept"},
 		"a doubt about a crash":                {always(200, `{"id":7}`), []scenario.Step{doubted, crashed}, "broken: crashed"},
-		"a reason":                             {always(200, `{"id":7}`), fails(scenario.Untried("why"))(), "untried: why"},
+		"a reason":                             {always(200, `{"id":7}`), []scenario.Step{why}, "untried: why"},
 		"a circle":                             {always(200, `{"id":7}`), []scenario.Step{circle}, "untried: it does not come to an end"},
 		"a failure meanwhile":                  {always(200, `{"id":7}`), []scenario.Step{meanwhile}, "broken: wrong"},
 		"a response that is too long":          {always(200, strings.Repeat(" ", scenario.MostRead+1)), []scenario.Step{read}, "untried: a response has more than"},
@@ -283,8 +294,11 @@ func TestPatience(t *testing.T) {
 	if got := s.patience(nil, "getPot gives no response"); got != SilentTimeout {
 		t.Errorf("the next response may take %v", got)
 	}
-	if got := s.patience(nil, "createPot gives no response"); got != RequestTimeout {
+	if got := s.patience(s.Plan.Document.Operation("createPot"), "createPot gives no response"); got != RequestTimeout {
 		t.Errorf("one of another operation may take %v", got)
+	}
+	if got := s.patience(s.Plan.Document.Operation("watchPot"), "watchPot gives no response"); got != eventTimeout {
+		t.Errorf("the first event may take %v", got)
 	}
 	s.noteSilent("createPot gives no response")
 	for _, cause := range []string{"getPot gives no response", "createPot gives no response"} {
@@ -294,11 +308,14 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// Of an event stream what comes before the first event is read, and no more.
+// Of an event stream what comes before the first event is read, and no more. One may end without an event.
 func TestReceiveEvent(t *testing.T) {
 	t.Parallel()
 	reader, writer := io.Pipe()
-	go func() { _, _ = writer.Write([]byte(": hello\n\ndata: 1\n\n")) }()
+	go func() {
+		_, _ = writer.Write([]byte(": hello\n\n"))
+		_, _ = writer.Write([]byte("data: 1\n\n"))
+	}()
 	response := &http.Response{Header: http.Header{"Content-Type": {scenario.EventStream}}, Body: reader}
 	timer := time.AfterFunc(10*time.Second, func() { writer.CloseWithError(context.DeadlineExceeded) })
 	defer timer.Stop()
@@ -306,34 +323,36 @@ func TestReceiveEvent(t *testing.T) {
 	if err != nil || !bytes.HasSuffix(received, []byte("data: 1\n\n")) {
 		t.Errorf("received %q, %v", received, err)
 	}
+	response.Body = io.NopCloser(strings.NewReader(": hello\n\n"))
+	if received, err := receive(response); err != nil || len(received) != len(": hello\n\n") {
+		t.Errorf("received %q, %v", received, err)
+	}
 }
 
-// A first request is not waited for as long as the others, and that it gets no response is no failure yet.
-func TestSlowRehearsal(t *testing.T) {
+// A first request is not waited for as long as the others, and that it gets no response in time is no failure yet.
+func TestSlow(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		read, err := document.Parse([]byte(potsDocument))
-		must.NoError(t, err)
-		of := judge.New(read, nil, judge.Settings{})
-		runner := &Runner{
-			Plan:    plan.New(of, plan.Settings{Scope: func(scenario.Operation) string { return "" }}),
-			Observe: func(scenario.Interaction, string, judge.Asked) []scenario.Failure { return nil },
-		}
-		for test := range runner.Plan.Tests(t.Context()) {
-			if test.Name != "createPot, first request" { // one request
-				continue
-			}
+	for name, c := range map[string]struct {
+		isRehearsal bool
+		service     http.RoundTripper
+		want        string
+		took        time.Duration
+	}{
+		"a first request":               {true, silence{}, "untried: " + string(tooSlow), rehearsalTimeout},
+		"a first request that is reset": {true, &failing{with: io.EOF, times: 2}, "broken: EOF", 0},
+		"another request":               {false, silence{}, "broken: no complete response in 1m0s", RequestTimeout},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			test := scenario.Test{Name: "a test", Steps: func() []scenario.Step {
+				return []scenario.Step{step("GET", "/pots/7", scenario.Expectation{})}
+			}}
 			begin := time.Now()
-			outcome := runner.Run(t.Context(), test, Target{URL: "http://pots.example", Transport: silence{}})
-			took := time.Since(begin)
-			isRight := test.IsRehearsal && took == rehearsalTimeout && outcome.Untried == string(tooSlow)
-			if !isRight {
-				t.Errorf("%s took %v: %v", test.Name, took, outcome)
+			outcome := runnerOf(t).Run(t.Context(), plan.Test{Test: test, IsRehearsal: c.isRehearsal}, Target{URL: "http://pots.example", Transport: c.service})
+			if took := time.Since(begin); said(outcome) != c.want || took != c.took {
+				t.Errorf("%s took %v: %s; want %s", name, took, said(outcome), c.want)
 			}
-			return
-		}
-		t.Error("there is no first request of createPot")
-	})
+		})
+	}
 }
 
 // silence is a service that never responds.
