@@ -39,7 +39,7 @@ func potsReport() Report {
 	again.Test = "one more test"
 	l.Record(scenario.Outcome{Failures: []scenario.Failure{again, known}}, []string{"any operation, 500"}, "one more test")
 	l.Record(scenario.Outcome{Failures: []scenario.Failure{known}}, []string{"getPot, 2000"}, "one more test")
-	l.Record(scenario.Outcome{Untried: "a reason"}, []string{"OPTIONS /pots", "no path /nowhere"}, "a test")
+	l.Record(scenario.Outcome{Untried: "a reason"}, []string{"OPTIONS /pots", "no path /nowhere", "createPot, unknown parameter", "getPot, 200", "getPot, first"}, "a test")
 	for i := range mostParts + 2 {
 		l.NoteFailures([]scenario.Failure{ofRoot(fmt.Sprintf("null as /member%d", i), "null is taken")})
 	}

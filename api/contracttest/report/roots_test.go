@@ -55,19 +55,23 @@ func TestJoinedRoots(t *testing.T) {
 	}
 }
 
-// A joined cause has all failures of its parts, and is named beside the promises that they break.
+// A joined cause has all failures of its parts, the most frequent one first, and is named beside the promises that they
+// break.
 func TestWhole(t *testing.T) {
 	t.Parallel()
 	pots := []string{"null as /color", "null as /height", "null as /width"}
 	l := ledgerOf("createPot, body /color nullable, refused")
-	for _, cause := range pots {
+	for i, cause := range pots {
 		found := ofRoot(cause, "null is taken")
-		l.NoteFailures([]scenario.Failure{found, found})
+		l.NoteFailures(slices.Repeat([]scenario.Failure{found}, 1+i/2))
+		found.Test = "a test of all"
+		l.NoteFailures([]scenario.Failure{found})
 		l.Fail(found, "createPot, body /color nullable, refused")
 	}
 	report := New(Document{}, l)
 	whole := report.Causes[0]
-	if whole.Count != 6 || len(whole.Tests) != 3 || !slices.Equal(whole.Parts, pots) || whole.ID != scenario.ShortID("null is taken") {
+	isOrdered := slices.Equal(whole.Parts, []string{pots[2], pots[0], pots[1]}) && whole.First.Cause == pots[2]
+	if whole.Count != 7 || len(whole.Tests) != 4 || !isOrdered || whole.ID != scenario.ShortID("null is taken") {
 		t.Errorf("the cause is %+v", whole)
 	}
 	if got := report.Promises[0].Cause; got != whole.ID {
@@ -78,13 +82,18 @@ func TestWhole(t *testing.T) {
 // A joined cause shows where it was found, but no more places than a screen has.
 func TestParts(t *testing.T) {
 	t.Parallel()
-	l := ledgerOf()
-	for i := range mostParts + 2 {
-		l.NoteFailures([]scenario.Failure{ofRoot(fmt.Sprintf("null as /member%d", i), "null is taken")})
-	}
-	text := l.Causes()[0].String()
-	shown := strings.Count(text, "\n  where:  null as /member")
-	if shown != mostParts || !strings.Contains(text, "\n  and in 2 more places\n  broken: is wrong") {
-		t.Errorf("%d places are shown:\n%s", shown, text)
+	for count, end := range map[int]string{
+		mostParts:     fmt.Sprintf("/member%d\n  broken: is wrong", mostParts-1),
+		mostParts + 2: "\n  and in 2 more places\n  broken: is wrong",
+	} {
+		l := ledgerOf()
+		for i := range count {
+			l.NoteFailures([]scenario.Failure{ofRoot(fmt.Sprintf("null as /member%d", i), "null is taken")})
+		}
+		text := l.Causes()[0].String()
+		shown := strings.Count(text, "\n  where:  null as /member")
+		if shown != mostParts || !strings.Contains(text, end) {
+			t.Errorf("of %d places %d are shown:\n%s", count, shown, text)
+		}
 	}
 }
