@@ -42,7 +42,7 @@ const (
 // pageOf reads the items of a page and their identities.
 func pageOf(l *resources.List, x scenario.Interaction) (found page, err error) {
 	value, _ := x.Value() // what is no JSON is no list
-	if object := jsonvalue.Object(value); object != nil && l.Items != "" {
+	if object := jsonvalue.Object(value); object != nil {
 		value = object[l.Items]
 	}
 	array, isArray := value.([]any)
