@@ -4,6 +4,10 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/plan"
+	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
 // edges are transcripts of what documents have seldom.
@@ -29,6 +33,11 @@ var edges = map[string]trial{
 	"identities that are never used again": {document: "below", service: assigning(habits{}), tests: "createPot", edits: []string{"operationId: createPot", "operationId: createPot\n      description: An id is never used again."}},
 
 	// Lists that lead on in other ways, or not at all.
+	"lists declared":            {document: "lists", service: assigning(habits{}), tests: "(Offset|Page)s(, effect|, default)", settings: declaredLists()},
+	"lists declared, by cursor": {document: "lists", service: assigning(habits{items: "items"}), tests: "Cursors, effect", settings: declaredLists()},
+	"lists declared, by link": {document: "lists", service: assigning(habits{links: true}), tests: "Links, effect|walk by Link", settings: declaredLists(), edits: []string{
+		"{name: tags, in: query, schema: {type: array, items: {type: string}}}]", "{name: after, in: query, schema: {type: integer}}]",
+	}},
 	"lists by url":          {document: "lists", service: assigning(habits{items: "items", leads: true}), tests: "listCursors"},
 	"lists by url and page": {document: "lists", service: assigning(habits{items: "items"}), tests: "listCursors", edits: []string{"{name: cursor, in: query, schema: {type: string}}", "{name: page, in: query, schema: {type: integer}}"}},
 	"lists by limit alone":  {document: "lists", service: assigning(habits{}), tests: "listOffsets", edits: []string{"{name: offset, in", "{name: other, in"}},
@@ -50,6 +59,20 @@ var edges = map[string]trial{
 	"first requests with many": {document: "needs", service: reception(zones), phases: "01", tests: "change", edits: []string{
 		"{type: object, properties: {zone: {enum: [z]}, note: {enum: [n]}, more:", "{type: object, properties: {zone: {enum: [z]}, " + manyMembers() + "more:",
 	}},
+}
+
+// declaredLists are the options that say what the document of lists does not.
+func declaredLists() plan.Settings {
+	declared := resources.Declarations{Lists: []scenario.List{
+		{Operation: "listOffsets", Create: "createOffset", ID: "id", Limit: "limit", Offset: "offset"},
+		{Operation: "listPages", Create: "createPage", ID: "id", Limit: "limit", Page: "page"},
+		{Operation: "listCursors", Create: "createCursor", ID: "id", Limit: "limit", After: "cursor", Next: "next", Items: "items"},
+		{Operation: "listLinks", Create: "createLink", ID: "id", Limit: "limit", After: "after"},
+	}}
+	for _, name := range []string{"Offset", "Page", "Cursor", "Link"} {
+		declared.Resources = append(declared.Resources, scenario.Resource{Create: "create" + name, ID: "id", Assigned: true, Read: "get" + name})
+	}
+	return plan.Settings{Declared: declared}
 }
 
 // manyMembers are members of a schema.

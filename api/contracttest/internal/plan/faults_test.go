@@ -211,12 +211,17 @@ var faults = map[string]fault{
 		}
 		return fmt.Sprint(len(all))
 	})},
-	"a summary has one note":        {of: "lists of summaries", at: `^GET /plains$`, after: noted(func(int, []any) any { return "n" })},
-	"a list of some ends early":     {of: "lists of some", at: "^GET", after: items(butLast)},
-	"a list of some is empty":       {of: "lists of some", at: "^GET", after: items(none)},
-	"an identity is assigned again": {of: "identities that are never used again", at: "^POST", before: func(g *garden, _ *http.Request) { g.last = 5000 + len(g.beds["/pots"]) }},
-	"the service stores one note":   {of: below, tests: "note$", at: "^POST", before: body(func(string) string { return `{"note":"n"}` })},
-	"a page has no end":             {of: "lists by limit alone", at: "^GET", before: given("limit=2")},
+	"a summary has one note":                {of: "lists of summaries", at: `^GET /plains$`, after: noted(func(int, []any) any { return "n" })},
+	"a list lacks the tags":                 {of: "lists on a page", at: `^GET /plains$`, after: items(untagged)},
+	"a read lacks the tags":                 {of: "lists on a page", at: `^GET /plains/`, after: func(_ *http.Request, a *answer) { delete(a.body.(map[string]any), "tags") }},
+	"a list leads to whole URLs":            {of: "lists by url", at: "^GET /cursors", after: absolute},
+	"a declared list is empty":              {of: "lists declared, by cursor", at: "^GET /cursors", after: member("items", []any{})},
+	"the default of a declared offset is 1": {of: "lists declared", at: "^GET /offsets", before: given("offset=1")},
+	"a list of some ends early":             {of: "lists of some", at: "^GET", after: items(butLast)},
+	"a list of some is empty":               {of: "lists of some", at: "^GET", after: items(none)},
+	"an identity is assigned again":         {of: "identities that are never used again", at: "^POST", before: func(g *garden, _ *http.Request) { g.last = 5000 + len(g.beds["/pots"]) }},
+	"the service stores one note":           {of: below, tests: "note$", at: "^POST", before: body(func(string) string { return `{"note":"n"}` })},
+	"a page has no end":                     {of: "lists by limit alone", at: "^GET", before: given("limit=2")},
 
 	// What is below another thing.
 	"a plant is found below any pot":   {of: below, at: `^(GET|PATCH|DELETE) /pots/\d+/plants/\d+`, before: anywhere},

@@ -150,6 +150,22 @@ func renamed(_ *http.Request, a *answer) {
 	}
 }
 
+// untagged leaves the tags out of items.
+func untagged(all []any) []any {
+	for _, item := range all {
+		delete(item.(map[string]any), "tags")
+	}
+	return all
+}
+
+// absolute makes the reference to the next page a whole URL.
+func absolute(_ *http.Request, a *answer) {
+	object, _ := a.body.(map[string]any)
+	if next, _ := object["next"].(string); next != "" {
+		object["next"] = base + next
+	}
+}
+
 // marksDeleted keeps what is deleted, and finds it no more.
 func marksDeleted(g *garden, r *http.Request) {
 	_, p := g.find(strings.Split(strings.Trim(r.URL.Path, "/"), "/"))

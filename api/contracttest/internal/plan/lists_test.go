@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"net/url"
 	"strings"
 	"testing"
 
@@ -98,6 +99,67 @@ func TestFilterPages(t *testing.T) {
 	}
 	if enough, err := tested.visit(items("2")); !enough || err != nil || tested.found != 2 {
 		t.Errorf("after all: %v, %v, %d found", enough, err, tested.found)
+	}
+}
+
+// A page has as many items as its limit; one of an inferred list may have less, but not nothing, unless the list is of
+// some things only, or says itself what follows.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	p := planOf(t, Settings{})
+	for _, c := range []struct {
+		limit, size        int
+		inferred, declared string // its beginning
+	}{
+		{2, 2, "kept", "kept"},
+		{2, 1, "kept", "broken"},
+		{2, 3, "broken", "broken"},
+		{2, 0, "broken", "broken"},
+	} {
+		for _, next := range []string{"", "next"} {
+			for _, isInferred := range []bool{true, false} {
+				want := c.declared
+				if isInferred {
+					want = c.inferred
+				}
+				if isInferred && c.size == 0 && next != "" {
+					want = "untried"
+				}
+				list := &resources.List{ReadBy: p.Document.Operation("listPots"), IsInferred: isInferred, List: scenario.List{Limit: "limit", Next: next}}
+				if got := said((&listTest{list: list}).checkLimit(c.limit, c.size)); !strings.HasPrefix(got, want) {
+					t.Errorf("%d items of %d, inferred %v, with the member %q: %s, want %s", c.size, c.limit, isInferred, next, got, want)
+				}
+			}
+		}
+	}
+}
+
+// More may follow a page that is as long as the limit, and one of an inferred list with a size that services like.
+func TestSeemsFull(t *testing.T) {
+	t.Parallel()
+	p := planOf(t, Settings{})
+	for _, c := range []struct {
+		limit, query string
+		size         int
+		inferred     bool
+		want         bool
+	}{
+		{"limit", "3", 3, false, true},
+		{"limit", "3", 2, false, false},
+		{"limit", "3", 3, true, true},
+		{"limit", "3", 2, true, false},
+		{"limit", "", 3, true, false},
+		{"", "", 0, false, false},
+		{"", "", 3, true, false},
+		{"", "", 10, true, true},
+		{"", "", 10, false, false},
+		{"limit", "3", 10, false, false},
+	} {
+		list := &resources.List{ReadBy: p.Document.Operation("listPots"), IsInferred: c.inferred, List: scenario.List{Limit: c.limit}}
+		r := &reader{list: list, query: url.Values{"limit": {c.query}}}
+		if got := r.seemsFull(c.size); got != c.want {
+			t.Errorf("a page of %d with %q=%q, inferred %v, seems full: %v", c.size, c.limit, c.query, c.inferred, got)
+		}
 	}
 }
 
