@@ -51,11 +51,13 @@ var edges = map[string]trial{
 	"filters by one value": {document: "lists", service: assigning(habits{}), tests: "tags", edits: []string{"tags: {type: array, items: {type: string, maxLength: 40}}", "tags: {type: array, items: {type: string, enum: [tagged]}}"}},
 
 	// Requests that cannot be written, or need what is not there.
-	"requests without notes":   {document: "requests", service: refusing(refusesNotes), phases: "0127", target: credentials, tests: "^(get|put|delete)Note, (first|cred|par|body /)"},
-	"requests that are unread": {document: "requests", service: requestGarden, phases: "012", target: credentials, tests: "see|stop", edits: []string{"{name: where, in: path, required: true, schema: {type: string, maxLength: 3}}", "{name: where, in: path, required: true, schema: {$ref: other.yaml}}"}},
-	"requests without a value": {document: "requests", service: requestGarden, phases: "012", target: credentials, tests: "see|stop", edits: []string{"{name: where, in: path, required: true, schema: {type: string, maxLength: 3}}", "{name: where, in: path, required: true, schema: {type: string, not: {}}}"}},
-	"odd requests that crash":  {document: "requests", service: refusing(func(*http.Request) int { return 500 }), phases: "6", target: credentials, tests: "odd (parameter q|body: \"0\")"},
-	"forms":                    {document: "requests", service: requestGarden, phases: "24", target: credentials, tests: "sendForm, body /", edits: []string{"count: {type: integer, maximum: 3}}", "count: {type: integer, maximum: 3}, more: {type: object, nullable: true, properties: {deep: {type: string, maxLength: 3}}}}"}},
+	"requests without notes":             {document: "requests", service: refusing(refusesNotes), phases: "0127", target: credentials, tests: "^(get|put|delete)Note, (first|cred|par|body /)"},
+	"requests that are unread":           {document: "requests", service: requestGarden, phases: "012", target: credentials, tests: "see|stop", edits: []string{"{name: where, in: path, required: true, schema: {type: string, maxLength: 3}}", "{name: where, in: path, required: true, schema: {$ref: other.yaml}}"}},
+	"requests without a value":           {document: "requests", service: requestGarden, phases: "012", target: credentials, tests: "see|stop", edits: []string{"{name: where, in: path, required: true, schema: {type: string, maxLength: 3}}", "{name: where, in: path, required: true, schema: {type: string, not: {}}}"}},
+	"odd requests that crash":            {document: "requests", service: refusing(func(*http.Request) int { return 500 }), phases: "6", target: credentials, tests: "odd (parameter q|body: \"0\")"},
+	"forms":                              {document: "requests", service: requestGarden, phases: "24", target: credentials, tests: "sendForm, body /", edits: []string{"count: {type: integer, maximum: 3}}", "count: {type: integer, maximum: 3}, more: {type: object, nullable: true, properties: {deep: {type: string, maxLength: 3}}}}"}},
+	"first requests of a change by POST": {document: "requests", service: requestGarden, phases: "0", target: credentials, tests: "putNote", edits: []string{"put: {operationId: putNote", "post: {operationId: putNote"}},
+	"requests of what nothing shows":     {document: "needs", service: http.NotFoundHandler, phases: "12", tests: "find|Seat|^book, (cred|body /roomId)"},
 	"first requests with many": {document: "needs", service: reception(zones), phases: "01", tests: "change", edits: []string{
 		"{type: object, properties: {zone: {enum: [z]}, note: {enum: [n]}, more:", "{type: object, properties: {zone: {enum: [z]}, " + manyMembers() + "more:",
 	}},
