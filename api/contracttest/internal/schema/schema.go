@@ -66,19 +66,22 @@ func IsComposed(schema *openapi3.Schema) bool {
 	return len(schema.AllOf)+len(schema.OneOf)+len(schema.AnyOf) > 0 || schema.Not != nil
 }
 
-// Parts adds to schemas those that they are composed of. A value that matches the first ones may have
-// members of each of them. A schema that is nil says nothing.
-func Parts(schemas ...*openapi3.Schema) (all []*openapi3.Schema) {
+// Parts adds to schemas those that they are composed of, each once: a schema may be a part of its parts. A value that
+// matches the first ones may have members of each of them. A schema that is nil says nothing.
+func Parts(schemas ...*openapi3.Schema) []*openapi3.Schema { return withParts(nil, schemas...) }
+
+// withParts adds schemas and their parts to those that were seen before.
+func withParts(seen []*openapi3.Schema, schemas ...*openapi3.Schema) []*openapi3.Schema {
 	for _, schema := range schemas {
-		if schema == nil || slices.Contains(all, schema) {
+		if schema == nil || slices.Contains(seen, schema) {
 			continue
 		}
-		all = append(all, schema)
+		seen = append(seen, schema)
 		for _, part := range slices.Concat(schema.AllOf, schema.AnyOf, schema.OneOf) {
-			all = append(all, Parts(part.Value)...)
+			seen = withParts(seen, part.Value)
 		}
 	}
-	return all
+	return seen
 }
 
 // Items are the schemas of the items of arrays.

@@ -66,6 +66,7 @@ func TestTranslation(t *testing.T) {
 		{"3.0.3", "{type: number, maximum: 0.3, multipleOf: 0.1}", `0.3`, `0.30000000000000004|0.25`},
 		{"3.0.3", "{oneOf: [{type: integer, format: int64}, {type: number}]}", `9223372036854775808|1.5`, `1|9223372036854775807`},
 		{"3.0.3", "{allOf: [{$ref: '#/components/schemas/Wanted'}, {type: string}]}", `"a"`, `1`},
+		{"3.0.3", "{required: [a], allOf: [{$ref: '#/components/schemas/Wanted'}]}", `{"a":1}`, `{}`},
 	} {
 		for want, values := range map[bool]string{true: c.valid, false: c.invalid} {
 			for value := range strings.SplitSeq(values, "|") {
