@@ -102,6 +102,13 @@ func (s *Shapes) Branches(choice *openapi3.Schema) []*openapi3.Schema {
 		merged.Properties = maps.Clone(choice.Properties)
 		merged.Nullable = choice.Nullable || part.Value.Nullable
 		merge(&merged, s.flatten(part.Value))
+		// A part that is composed of the choice has it again.
+		if slices.Equal(merged.OneOf, choice.OneOf) {
+			merged.OneOf = nil
+		}
+		if slices.Equal(merged.AnyOf, choice.AnyOf) {
+			merged.AnyOf = nil
+		}
 		branches = append(branches, &merged)
 	}
 	s.branched[choice] = branches

@@ -99,6 +99,20 @@ func TestComposedOfItself(t *testing.T) {
 	if len(shapes.merging) > 0 {
 		t.Error("it is still being merged")
 	}
+	// A base of which each part is one of its branches.
+	base := schemaOf(t, `{"type":"object","properties":{"a":{"type":"boolean"}}}`)
+	part := schemaOf(t, `{"allOf":[{"properties":{"b":{"type":"boolean"}}}]}`)
+	part.AllOf = append(part.AllOf, openapi3.NewSchemaRef("", base))
+	branches := openapi3.SchemaRefs{openapi3.NewSchemaRef("", part)}
+	for keyword, choice := range map[string]*openapi3.SchemaRefs{"oneOf": &base.OneOf, "anyOf": &base.AnyOf} {
+		*choice = branches
+		shapes := newShapes()
+		only := shapes.Branches(base)[0]
+		if got := shapes.Branches(only); len(got) > 0 || !slices.Equal(shapes.Names(only), []string{"a", "b"}) {
+			t.Errorf("%s: a branch has the members %v and %d branches", keyword, shapes.Names(only), len(got))
+		}
+		*choice = nil
+	}
 }
 
 // Each branch of a choice is the whole schema with it.
