@@ -16,6 +16,7 @@ components:
     Page: {type: object, properties: {items: {type: array, items: {$ref: '#/components/schemas/Dog'}}, next: {type: string}}}
     Dog: {allOf: [{$ref: '#/components/schemas/Animal'}, {type: object, properties: {bark/y: {type: object, additionalProperties: {type: string}}}}]}
     Animal: {type: object, properties: {name: {type: string}, parent: {$ref: '#/components/schemas/Dog'}, self: {allOf: [{$ref: '#/components/schemas/Animal'}]}}}
+    Cat: {anyOf: [{properties: {any: {type: string}}}], oneOf: [{properties: {one: {type: string}}}], properties: {whole: {type: string}}}
     Circle: {allOf: [{$ref: '#/components/schemas/Circle'}]}
 `
 
@@ -27,6 +28,8 @@ func TestPlaceOf(t *testing.T) {
 	must.NoError(t, err)
 	page := openapi3.NewSchemaRef("#/components/schemas/Page", loaded.Components.Schemas["Page"].Value)
 	circle := openapi3.NewSchemaRef("#/components/schemas/Circle", loaded.Components.Schemas["Circle"].Value)
+	cat := openapi3.NewSchemaRef("#/components/schemas/Cat", loaded.Components.Schemas["Cat"].Value)
+	unread := &openapi3.SchemaRef{Ref: "other.yaml#/Ape"}
 	unnamed := openapi3.NewSchemaRef("", page.Value)
 	for _, c := range []struct {
 		root          *openapi3.SchemaRef
@@ -45,10 +48,16 @@ func TestPlaceOf(t *testing.T) {
 		{unnamed, "/next", " /next"},
 		{unnamed, "/items/3/name", "Animal /name"},
 		{circle, "/name", "Circle /name"},
+		{unread, "/name", "Ape /name"},
 		{nil, "/name", " /name"},
 	} {
 		if place := PlaceOf(c.root, c.pointer); place.Component+" "+place.Pointer != c.want {
 			t.Errorf("%s is in %+v, want %q", c.pointer, place, c.want)
+		}
+	}
+	for _, name := range []string{"any", "one", "whole"} {
+		if got := At(cat, "/"+name); !got.Type.Is("string") {
+			t.Errorf("%s is of type %v", name, got.Type)
 		}
 	}
 }

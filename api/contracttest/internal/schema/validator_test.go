@@ -3,6 +3,7 @@ package schema_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
+	"github.com/plantstore/plantstore/internal/testing/golden"
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
@@ -40,6 +42,10 @@ func TestTranslation(t *testing.T) {
 		{"3.0.3", "{type: string}", `"a"`, `null|1`},
 		{"3.0.3", "{type: string, nullable: true}", `"a"|null`, `1`},
 		{"3.0.3", "{nullable: false}", `null|1`, ``},
+		{"3.0.3", "{nullable: true, maxLength: 1}", `null|1|"a"`, `"ab"`},
+		{"3.0.3", "{enum: [a]}", `"a"`, `null|"b"`},
+		{"3.0.3", "{nullable: true, enum: [null, a]}", `null|"a"`, `"b"`},
+		{"3.0.3", "{type: string, enum: [null]}", ``, `null|"null"`},
 		{"3.0.3", "{type: string, nullable: true, enum: [a]}", `"a"`, `null|"b"`},
 		{"3.0.3", "{type: string, nullable: true, enum: [a, null]}", `"a"|null`, `"b"`},
 		{"3.1.0", "{type: [string, 'null']}", `"a"|null`, `1`},
@@ -59,6 +65,11 @@ func TestTranslation(t *testing.T) {
 		{"3.0.3", `{type: string, pattern: '^\s[\s.]\S$'}`, `"\u00a0\ufeffa"|" .b"`, `"a a"|"  \u00a0"|" ab"`},
 		{"3.0.3", "{type: string, minLength: 2, maxLength: 2}", `"蘭🌵"`, `"蘭"`},
 		{"3.0.3", "{type: string, format: byte}", `"RmljdXM="`, `"RmljdXM"`},
+		{"3.0.3", "{format: date}", `1|"2026-11-20"`, `"1"`},
+		// What the packages that read a format take, and the format does not have.
+		{"3.0.3", "{type: string, format: email}", `"ficus@plants.example"`, `"Ficus <ficus@plants.example>"`},
+		{"3.0.3", "{type: string, format: date-time}", `"2026-02-28T00:00:00.5Z"`, `"2026-02-28T00:00:00,5Z"|"2026-02-30T00:00:00Z"`},
+		{"3.0.3", "{type: string, format: hostname}", `"` + strings.Repeat("a", 63) + `.a"`, `"` + strings.Repeat("a", 64) + `.a"|"a-.a"|"a..a"`},
 		{"3.0.3", "{$ref: '#/components/schemas/Self', maxProperties: 0}", `{"self":{"self":{}}}`, `{"self":{"self":1}}|{"n":1.0}`},
 		{"3.1.0", "{$ref: '#/components/schemas/Self', maxProperties: 0}", `{}`, `{"n":1}`},
 		{"3.0.3", "{oneOf: [{type: integer}, {type: number}]}", `1.5`, `1|"1"`},
@@ -87,7 +98,10 @@ func TestTranslation(t *testing.T) {
 // A format allows what tests try as valid, and nothing that they try as invalid.
 func TestFormats(t *testing.T) {
 	t.Parallel()
-	for name, f := range schema.Formats {
+	var texts strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(schema.Formats)) {
+		f := schema.Formats[name]
+		fmt.Fprintf(&texts, "%s\n  valid: %q\n  invalid: %q\n", name, f.Valid, f.Invalid)
 		for _, text := range f.Valid {
 			if !judged(t, "3.0.3", "{type: string, format: "+name+"}", string(jsonvalue.Encode(text)), schema.Request) {
 				t.Errorf("%q is no %s", text, name)
@@ -99,6 +113,7 @@ func TestFormats(t *testing.T) {
 			}
 		}
 	}
+	golden.Compare(t, "testdata/formats.txt", texts.String())
 }
 
 // A fault says at which place which keyword is broken.
