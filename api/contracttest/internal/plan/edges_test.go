@@ -24,7 +24,15 @@ var edges = map[string]trial{
 	"pots that merge":        {document: "pots", service: potGarden, tests: "removes", edits: []string{"operationId: putPot", "operationId: putPot\n      description: Members that are absent stay."}},
 	"pots of three members":  {document: "pots", service: potGarden, tests: "removes", edits: []string{"required: [id, color]", "required: [id, color]\n      minProperties: 3"}},
 	"pots with assigned ids": {document: "pots", service: assigning(habits{}), tests: "If-|Location|create", settings: assignedPots()},
-	"pots at a base path":    {document: "pots", service: potGarden, at: "/api", tests: "Location"},
+	"below each other, declared": {document: "below", service: assigning(habits{}), tests: "(water|label)Pot", settings: plan.Settings{Declared: resources.Declarations{
+		Resources: []scenario.Resource{{Create: "createPot", ID: "id", Assigned: true, Read: "getPot", Delete: "deletePot"}},
+	}}},
+	// A PUT may create what is absent, and what lists no 404 may find nothing.
+	"below each other, never absent": {document: "below", service: assigning(habits{}), tests: "water", edits: []string{
+		"    post: {operationId: waterPot", "    put: {operationId: waterPot",
+		"parameters: [*potId, *id], responses: {\"204\": *empty, \"404\": *none}}", "parameters: [*potId, *id], responses: {\"204\": *empty}}",
+	}},
+	"pots at a base path": {document: "pots", service: potGarden, at: "/api", tests: "Location"},
 	"pots with a high default": {document: "pots", service: potGarden, tests: "default of", edits: []string{
 		"maximum: 100, default: 10", "maximum: 1000, default: 500",
 	}},
