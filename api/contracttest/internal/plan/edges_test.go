@@ -59,10 +59,13 @@ var edges = map[string]trial{
 	"filters by one value": {document: "lists", service: assigning(habits{}), tests: "tags", edits: []string{"tags: {type: array, items: {type: string, maxLength: 40}}", "tags: {type: array, items: {type: string, enum: [tagged]}}"}},
 
 	// Requests that cannot be written, or need what is not there.
-	"requests without notes":             {document: "requests", service: refusing(refusesNotes), phases: "0127", target: credentials, tests: "^(get|put|delete)Note, (first|cred|par|body /)"},
-	"requests that are unread":           {document: "requests", service: requestGarden, phases: "012", target: credentials, tests: "see|stop", edits: []string{"{name: where, in: path, required: true, schema: {type: string, maxLength: 3}}", "{name: where, in: path, required: true, schema: {$ref: other.yaml}}"}},
-	"requests without a value":           {document: "requests", service: requestGarden, phases: "012", target: credentials, tests: "see|stop", edits: []string{"{name: where, in: path, required: true, schema: {type: string, maxLength: 3}}", "{name: where, in: path, required: true, schema: {type: string, not: {}}}"}},
-	"odd requests that crash":            {document: "requests", service: refusing(func(*http.Request) int { return 500 }), phases: "6", target: credentials, tests: "odd (parameter q|body: \"0\")"},
+	"requests without notes":   {document: "requests", service: refusing(refusesNotes), phases: "0127", target: credentials, tests: "^(get|put|delete)Note, (first|cred|par|body /)"},
+	"requests that are unread": {document: "requests", service: requestGarden, phases: "012", target: credentials, tests: "see|stop", edits: []string{"{name: where, in: path, required: true, schema: {type: string, maxLength: 3}}", "{name: where, in: path, required: true, schema: {$ref: other.yaml}}"}},
+	"requests without a value": {document: "requests", service: requestGarden, phases: "012", target: credentials, tests: "see|stop", edits: []string{"{name: where, in: path, required: true, schema: {type: string, maxLength: 3}}", "{name: where, in: path, required: true, schema: {type: string, not: {}}}"}},
+	"odd requests that crash":  {document: "requests", service: refusing(func(*http.Request) int { return 500 }), phases: "6", target: credentials, tests: "odd (parameter q|body: \"0\")"},
+	"texts": {document: "requests", service: requestGarden, phases: "1246", target: credentials, tests: `^stop, (body|no|media|mal)[^\\]*$`, edits: []string{
+		"post: {operationId: stop,", "post: {operationId: stop, requestBody: {required: true, content: {text/plain: {schema: {type: string, nullable: true, maxLength: 3}}}},",
+	}},
 	"odd conditions":                     {document: "pots", service: potGarden, phases: "6", tests: "(get|patch|delete)Pot, odd parameter If-", settings: declaredPots()},
 	"forms":                              {document: "requests", service: requestGarden, phases: "24", target: credentials, tests: "sendForm, body /", edits: []string{"count: {type: integer, maximum: 3}}", "count: {type: integer, maximum: 3}, more: {type: object, nullable: true, properties: {deep: {type: string, maxLength: 3}}}}"}},
 	"first requests of a change by POST": {document: "requests", service: requestGarden, phases: "0", target: credentials, tests: "putNote", edits: []string{"put: {operationId: putNote", "post: {operationId: putNote"}},
@@ -134,13 +137,14 @@ func TestStopped(t *testing.T) {
 	}
 }
 
-// A large document has fewer random bodies.
+// A large document has fewer random bodies, and one odd name of a member.
 func TestFewDraws(t *testing.T) {
 	t.Parallel()
 	var paths strings.Builder
 	for name := 'a'; name <= 'z'; name++ {
 		paths.WriteString("  /" + string(name) + ": {post: {requestBody: {content: {application/json: {schema: {type: object, properties: {a: {type: string}}}}}}, responses: {\"200\": {description: OK.}}}}\n")
 	}
+	odd := 0
 	for document, want := range map[string]int{"requests": 50, "lists": 10} {
 		c := trial{document: document, edits: []string{"\ncomponents:", "\n" + paths.String() + "components:"}}
 		if document == "requests" {
@@ -150,6 +154,12 @@ func TestFewDraws(t *testing.T) {
 			if test.Drawn != nil && test.Draws != want {
 				t.Errorf("%s has %d draws, want %d", test.Name, test.Draws, want)
 			}
+			if strings.HasPrefix(test.Name, "createLink, body  additionalProperties") {
+				odd++
+			}
 		}
+	}
+	if odd != 1 {
+		t.Errorf("there are %d odd names of members", odd)
 	}
 }
