@@ -76,10 +76,13 @@ func (j *Judge) crash(x scenario.Interaction, asked Asked) title {
 const longestShared = 40
 
 // rootOfBody is the root of crashes on a body that is wrong as a whole, such as [] or 1e999: it is read before the code of
-// the operation has it.
+// the operation has it. So is a body that is announced only.
 func rootOfBody(x scenario.Interaction) string {
-	if len(x.RequestBody) > longestShared {
+	switch {
+	case len(x.RequestBody) > longestShared:
 		return ""
+	case len(x.RequestBody) == 0:
+		return fmt.Sprintf("the media type %s without a body gives %d", x.RequestHeader.Get("Content-Type"), x.Status)
 	}
 	return fmt.Sprintf("the body %q gives %d", x.RequestBody, x.Status)
 }

@@ -149,14 +149,17 @@ func TestRoots(t *testing.T) {
 		x.RequestBody = []byte(body)
 		return x
 	}
+	form := asking("")
+	form.RequestHeader = http.Header{"Content-Type": {"multipart/form-data"}}
 	for want, err := range map[string]error{
-		"successes with 202 are not documented":                    judge.Accepted(thing(202, `{}`), ""),
-		"bodies that are required may be missing":                  judge.Refused(thing(200, `{}`), scenario.Violation{Kind: scenario.MissingBody}, ""),
-		"null is accepted where the document does not allow it":    judge.Refused(thing(200, `{}`), inBody, "putThing, body /name nullable, refused"),
-		"values of another type are accepted":                      judge.Refused(thing(200, `{}`), inBody, "putThing, body /name anyOf, refused"),
-		`the body "` + strings.Repeat("7", 40) + `" gives 500`:     judge.Crashed(asking(strings.Repeat("7", 40)), Asked{Violation: &wholeBody}, ""),
-		`the body "1e999" gives 500`:                               judge.Crashed(asking(`1e999`), Asked{Violation: &wholeBody}, ""),
-		"putThing in requests: valid members are refused with 400": judge.Accepted(thing(400, `{}`), "putThing, body /name maxLength, accepted"),
+		"the media type multipart/form-data without a body gives 500": judge.Crashed(form, Asked{Violation: &wholeBody}, ""),
+		"successes with 202 are not documented":                       judge.Accepted(thing(202, `{}`), ""),
+		"bodies that are required may be missing":                     judge.Refused(thing(200, `{}`), scenario.Violation{Kind: scenario.MissingBody}, ""),
+		"null is accepted where the document does not allow it":       judge.Refused(thing(200, `{}`), inBody, "putThing, body /name nullable, refused"),
+		"values of another type are accepted":                         judge.Refused(thing(200, `{}`), inBody, "putThing, body /name anyOf, refused"),
+		`the body "` + strings.Repeat("7", 40) + `" gives 500`:        judge.Crashed(asking(strings.Repeat("7", 40)), Asked{Violation: &wholeBody}, ""),
+		`the body "1e999" gives 500`:                                  judge.Crashed(asking(`1e999`), Asked{Violation: &wholeBody}, ""),
+		"putThing in requests: valid members are refused with 400":    judge.Accepted(thing(400, `{}`), "putThing, body /name maxLength, accepted"),
 	} {
 		broken, _ := errors.AsType[scenario.Broken](err)
 		if broken.Root != want {

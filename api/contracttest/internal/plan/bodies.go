@@ -170,6 +170,15 @@ func (m *singleMaker) mediaTypes() {
 	}
 }
 
+// oddForm adds a test of a form where the document has no body. It is announced only, without the boundary of its parts:
+// some services look for them in any request that may have a body, and fail.
+func (m *singleMaker) oddForm() {
+	c := m.add("odd media type", "odd media type, survived")
+	c.header.Set("Content-Type", "multipart/form-data")
+	c.odd = true
+	c.changed = &scenario.Violation{Kind: scenario.InvalidBody, In: "body"}
+}
+
 // malformed adds tests of bodies that are not JSON, or none that a strict reader takes. They are made from
 // the plainest body, so that nothing else is wrong with them.
 func (m *singleMaker) malformed() {

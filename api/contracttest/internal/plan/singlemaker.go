@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -30,8 +31,11 @@ func (m *singleMaker) make() {
 	}
 	m.credentials()
 	m.parameters()
-	if m.operation.BodySchema() != nil {
+	switch {
+	case m.operation.BodySchema() != nil:
 		m.bodies()
+	case m.operation.Method != http.MethodGet:
+		m.oddForm()
 	}
 	m.otherMediaTypes()
 	if why := m.unwritable(); why != "" {
