@@ -80,6 +80,7 @@ func TestShows(t *testing.T) {
 		{name: "the first of several", sent: `{"parts":[],"name":"a"}`, got: `{}`, want: `was sent name = "a", but has null`},
 		{name: "no object", sent: `{"name":"a"}`, got: `["b"]`},
 		{name: "what has no place in the response", sent: `{"more":1}`, got: `{}`},
+		{name: "what has none, and is null", sent: `{"more":1}`, got: `{"more":null}`},
 		{name: "what has none, and is another", sent: `{"more":1}`, got: `{"more":2}`, want: `was sent more = 1, but has 2`},
 		{name: "a secret", sent: `{"secret":"a"}`, got: `{}`},
 		{name: "another secret", sent: `{"secret":"a"}`, got: `{"secret":"b"}`, want: `was sent secret = "a", but has "b"`},

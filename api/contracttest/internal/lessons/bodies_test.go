@@ -45,6 +45,12 @@ paths:
   /customers/{customer}/close:
     parameters: [{name: customer, in: path, required: true, schema: {type: string}}]
     delete: {operationId: closeCustomer, responses: {"204": {description: It is closed.}}}
+  /papers:
+    get:
+      operationId: listPapers
+      responses:
+        "200": {description: Orders., content: {application/json: {schema: {$ref: '#/components/schemas/Order'}}}}
+        "203": {description: Bills., content: {application/json: {schema: {$ref: '#/components/schemas/Bill'}}}}
   /doors/{door}:
     get: {operationId: getDoor, responses: {"200": {description: A door.}}}
   /notes:
@@ -59,6 +65,7 @@ paths:
       responses: {"201": {description: A text.}}
 components:
   schemas:
+    Bill: {type: object}
     Order:
       type: object
       required: [customer_id, owner]

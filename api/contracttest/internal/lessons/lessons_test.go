@@ -59,6 +59,21 @@ func TestLearn(t *testing.T) {
 	}
 }
 
+// What a response shows depends on its status.
+func TestLearnByStatus(t *testing.T) {
+	t.Parallel()
+	l := ordersRead(t)
+	for _, status := range []int{200, 203} {
+		l.Learn(scenario.Interaction{Method: http.MethodGet, Path: "/papers", Status: status, Body: fmt.Appendf(nil, `{"id":"p%d"}`, status)})
+	}
+	parameter := l.document.Operation("getCustomer").Parameters[0]
+	for name, want := range map[string]string{"orderid": "p200", "billid": "p203", "paperid": "p203"} {
+		if got, _ := l.Text(parameter, []string{name}); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+}
+
 // pathOf is a path with what is known of its parameters.
 func pathOf(l *Lessons, id string, isOpen func(*openapi3.Parameter) bool) string {
 	operation := l.document.Operation(id)

@@ -142,6 +142,7 @@ putTool: {id} is of createTool`
 		"the create is left out":    {leaveOut("createTool"), ""},
 		"a declared resource":       {declare(scenario.Resource{Create: "createTool", ID: "name", Read: "getTool"}), `createTool: chosen "name" of string` + others},
 		"one whose id is nowhere":   {declare(scenario.Resource{Create: "createTool", ID: "key", Read: "getTool"}), `createTool: chosen "key" of string` + others},
+		"one that is only deleted":  {declare(scenario.Resource{Create: "createTool", ID: "name", Delete: "deleteTool"}), "createTool: chosen \"name\" of string\n  DELETE deleteTool" + strings.TrimPrefix(others, "\n  GET getTool")},
 		"one without a create":      {declare(scenario.Resource{Create: "noOperation", ID: "name", Read: "getTool"}), `createTool: assigned "id" of string, inferred` + onTool},
 		"one with a path of others": {declare(scenario.Resource{Create: "createTool", ID: "name", Read: "createTool"}), ""},
 		"some are not inferred": {
