@@ -37,10 +37,11 @@ var creations = map[string]creation{
 		id:    "id#1",
 	},
 	"a given identity stays": {
-		thing: scenario.Thing{Creator: "createShelf", ID: "own", Sent: map[string]any{"room": "a"}},
-		sent:  []string{`POST /shelves {"code":"own","room":"a"}`},
-		id:    "own",
-		known: `{"code":"own","room":"a"}`,
+		thing:     scenario.Thing{Creator: "createShelf", ID: "own", Sent: map[string]any{"room": "a", "width": 7}},
+		responses: []response{{status: 201, body: `{"code":"own","room":"a","width":7}`}},
+		sent:      []string{`POST /shelves {"code":"own","room":"a","width":%}`},
+		id:        "own",
+		known:     `{"code":"own","room":"a","width":7}`,
 	},
 	"without what is optional, if that is refused": {
 		thing:     scenario.Thing{Creator: "createShelf"},
@@ -145,6 +146,7 @@ func TestCreate(t *testing.T) {
 	t.Parallel()
 	for name, c := range creations {
 		thing := c.thing
+		_, hasID := thing.Sent["id"]
 		p := &player{draft: library(t, c.declared...).Draft("a test"), responses: c.responses}
 		err := p.play([]scenario.Step{{Create: &thing}})
 		t.Run(name, func(t *testing.T) {
@@ -156,6 +158,9 @@ func TestCreate(t *testing.T) {
 			}
 			if c.id != "" && after[0] != c.id {
 				t.Errorf("the identity is %s, want %s", after[0], c.id)
+			}
+			if _, has := c.thing.Sent["id"]; has != hasID {
+				t.Errorf("the body that was sent has become %v", c.thing.Sent)
 			}
 			if c.known != "" && after[1] != c.known {
 				t.Errorf("the thing has %s, want %s", after[1], c.known)
@@ -223,6 +228,7 @@ func TestConfirm(t *testing.T) {
 		ends      string
 	}{
 		"a mock":        {[]response{{status: 201, body: `{"code":"a"}`}, {status: 201, body: `{"code":"a"}`}}, alike},
+		"a short mock":  {[]response{{status: 201, body: "7"}, {status: 201, body: "7"}}, alike},
 		"a service":     {[]response{{status: 201, body: `{"code":"a"}`}, {status: 201, body: `{"code":"b"}`}}, ""},
 		"empty bodies":  {[]response{{status: 201}, {status: 201}}, ""},
 		"one empty one": {[]response{{status: 201}, {status: 201, body: `{}`}}, ""},

@@ -107,6 +107,11 @@ paths:
       - {name: desk, in: path, required: true, schema: {type: string}}
       - {name: seat, in: path, required: true, schema: {type: integer}}
     get: {operationId: getSeat, responses: {"200": {description: A seat.}}}
+  /scans:
+    post:
+      operationId: scan
+      requestBody: {content: {multipart/form-data: {schema: {type: object, properties: {page: {type: string}}}}}}
+      responses: {"200": {description: It is read.}}
   /locks:
     put:
       operationId: lock

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
@@ -194,5 +195,11 @@ func TestEncoded(t *testing.T) {
 		if string(got.Body) != want || !slices.Equal(got.Header["Content-Type"], types) {
 			t.Errorf("of %q it is %s with %v, want %s", sentType, got.Body, got.Header, want)
 		}
+	}
+	const parts = "multipart/form-data"
+	request := scenario.Request{Header: http.Header{"Content-Type": {parts}}, Body: []byte(`{"page":"a"}`)}
+	got := Encoded(library(t).Document.Operation("scan"), request).Header.Get("Content-Type")
+	if !strings.HasPrefix(got, parts+"; boundary=") {
+		t.Errorf("the media type of parts is %q", got)
 	}
 }

@@ -52,6 +52,7 @@ components:
         status: {type: string}
         secret: {type: string, writeOnly: true}
         owner: {type: object, properties: {name: {type: string}, secret: {type: string, writeOnly: true}}}
+        box: {allOf: [{type: object, properties: {name: {type: string}}}]}
         parts: {type: array, items: {type: object, properties: {name: {type: string}, secret: {type: string, writeOnly: true}}}}
 `
 
@@ -86,6 +87,7 @@ func TestShows(t *testing.T) {
 		{name: "another secret", sent: `{"secret":"a"}`, got: `{"secret":"b"}`, want: `was sent secret = "a", but has "b"`},
 		{name: "inner members", sent: `{"owner":{"name":"a","secret":"b"}}`, got: `{"owner":{"name":"a"}}`},
 		{name: "another inner member", sent: `{"owner":{"name":"a"}}`, got: `{"owner":{"name":"b"}}`, want: `was sent owner = {"name":"a"}, but has {"name":"b"}`},
+		{name: "an inner member of a part that is missing", sent: `{"box":{"name":"a"}}`, got: `{"box":{}}`, want: `was sent box = {"name":"a"}, but has {}`},
 		{name: "no inner members", sent: `{"owner":{}}`, got: `{"owner":[]}`, want: `was sent owner = {}, but has []`},
 		{name: "items", sent: `{"parts":[{"name":"a","secret":"s"},{"name":"b"}]}`, got: `{"parts":[{"name":"a"},{"name":"b"}]}`},
 		{name: "sorted items", sent: `{"parts":[1,2]}`, got: `{"parts":[2,1]}`, want: `was sent parts = [1,2], but has [2,1]`},

@@ -137,7 +137,9 @@ func TestLinkedElsewhere(t *testing.T) {
     post: {operationId: createOpened, responses: {"201": {description: It is there., headers: {Location: {schema: {type: string}}}}}}
 `
 	paths := strings.NewReplacer("OPERATION", "open", "PARAMETER", "key", "EXPRESSION", "$response.body#/id").Replace(keysDocument)
-	checkLines(t, told(found(t, paths+post, Declarations{})), "createKey: assigned \"id\" of integer\n  GET open\nopen: {key} is of createKey")
+	s := found(t, paths+post, Declarations{})
+	checkLines(t, told(s), "createKey: assigned \"id\" of integer\n  GET open\nopen: {key} is of createKey")
+	checkLines(t, s.Inferred, "")
 }
 
 // What a link does not say is inferred beside it.
