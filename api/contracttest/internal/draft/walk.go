@@ -31,8 +31,8 @@ func LeadsTo(x scenario.Interaction, reference string) (path string, query []str
 		query = strings.Split(from.RawQuery, "&")
 	}
 	from.RawQuery = ""
-	path, isBelow := strings.CutPrefix(from.String(), TargetOf(x))
-	if !isBelow || !strings.HasPrefix(path, "/") {
+	path = strings.TrimPrefix(from.String(), TargetOf(x)) // else it begins with a scheme
+	if !strings.HasPrefix(path, "/") {
 		return "", nil, scenario.Brokenf("leads to %s, which is not below %s", from, TargetOf(x))
 	}
 	return path, query, nil

@@ -114,7 +114,7 @@ func (s *Set) useAbove(operation *document.Operation) *Use {
 		if s.values.IsGiven(name) {
 			return nil
 		}
-		if x := s.resourceAt(operation.Prefix(i)); x != nil && !s.IsLeftOut(x.Create) {
+		if x := s.resourceAt(operation.Prefix(i)); x != nil {
 			return &Use{x, name}
 		}
 	}
