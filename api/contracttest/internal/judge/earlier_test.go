@@ -26,6 +26,7 @@ func TestEarlierClient(t *testing.T) {
 		"a member was added":            {"color: {type: string, maxLength: 4}, ", "", "GET /pots/7 200", red, ""},
 		"a member is no longer there":   {"required: [id]", "required: [id, size]", "GET /pots/7 200", red, "to a client of version 1, body /size required"},
 		"a status was added":            {`responses: {"200": *pot, "401"`, `responses: {"201": *pot, "401"`, "GET /pots/7 200", red, "to a client of version 1, status responses"},
+		"a success that neither has":    {"", "", "POST /pots 202", red, "status responses, to a client of version 1, status responses"},
 		"a media type was added":        {"content: {text/*:", "content: {audio/*:", "GET /notes 200", "", "to a client of version 1, media type content"},
 		"a body that it does not read":  {"", "", "GET /pots/7 401", red, ""},
 		"no body where HTTP has none":   {"", "", "POST /pots 204", "", ""},
@@ -49,11 +50,11 @@ func TestEarlierClient(t *testing.T) {
 		if c.body == "" {
 			given.x.Header.Set("Content-Type", "text/plain")
 		}
-		got := ""
+		var faults []string
 		for _, fault := range judge.Faults(given.x) {
-			got += fault.Where + " " + fault.Keyword
+			faults = append(faults, fault.Where+" "+fault.Keyword)
 		}
-		if got != c.want {
+		if got := strings.Join(faults, ", "); got != c.want {
 			t.Errorf("%s: the faults are %q, want %q", name, got, c.want)
 		}
 	}

@@ -54,6 +54,8 @@ func TestNounsOf(t *testing.T) {
 		{"/runs", "TaskRunResponse", "run taskrunresponse taskrun"},
 		{"/runs", "Task", "run task"},
 		{"/runs", "Task_Response_List", "run taskresponselist taskresponse task"},
+		{"/runs", "Task-Response", "run taskresponse task"},
+		{"/runs", "Task.Response", "run taskresponse task"},
 		{"/runs", "Response", "run response"},
 		{"/runs", "Details", "run detail"},
 		{"/runs", "T", "run t"},
