@@ -157,12 +157,11 @@ func (j *Judge) ofBody(fault scenario.Fault, x scenario.Interaction) (of, where 
 // placeInResponse finds the component that says what a fault of a body breaks. Faults that the options find, or clients
 // of earlier documents, have none.
 func (j *Judge) placeInResponse(fault scenario.Fault, x scenario.Interaction) schema.Place {
-	described := j.describedAs(x)
 	isOfBody := fault.Where == "body" || strings.HasPrefix(fault.Where, "body /")
-	if described == nil || !isOfBody {
+	if !isOfBody {
 		return schema.Place{}
 	}
-	return placeOf(fault, described)
+	return placeOf(fault, j.describedAs(x))
 }
 
 // indexOrKey finds what differs from response to response in the place of a fault.

@@ -18,9 +18,9 @@ import (
 // isDocumented reports whether an operation must describe the response. HEAD is described by GET, but a
 // service need not offer it. Routers answer HEAD by themselves more often than authors write it down.
 func (j *Judge) isDocumented(x scenario.Interaction) bool {
-	mayLackHead := x.Method == http.MethodHead && !j.Settings.Rules.Head
+	mayLackHead := !j.Settings.Rules.Head
 	if mayLackHead && x.Status == http.StatusMethodNotAllowed {
-		return j.Document.Find(x.Method, x.Path) != nil
+		return j.Document.Find(x.Method, x.Path) != nil // GET serves HEAD, but is not it
 	}
 	return j.Document.Serving(x.Method, x.Path) != nil
 }
