@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
 
@@ -19,8 +20,13 @@ func TestRequiredHeader(t *testing.T) {
 func TestArrayInHeader(t *testing.T) {
 	t.Parallel()
 	numbers := openapi3.NewArraySchema().WithItems(openapi3.NewIntegerSchema())
-	for text, isRight := range map[string]bool{"1": true, "1,2": true, "1, 2": true, "a,2": false, "1,a": false, "": false} {
-		if value, err := ParseText(numbers, text); (err == nil) != isRight {
+	for text, want := range map[string]string{"1": "[1]", "1,2": "[1 2]", "1, 2": "[1 2]", "a,2": "", "1,a": "", "": ""} {
+		if value, err := ParseText(numbers, text); (err == nil) != (want != "") || want != "" && fmt.Sprint(value) != want {
+			t.Errorf("%q is read as %v, %v", text, value, err)
+		}
+	}
+	for text, want := range map[string]bool{"true": true, "false": false} {
+		if value, err := ParseText(openapi3.NewBoolSchema(), text); value != want || err != nil {
 			t.Errorf("%q is read as %v, %v", text, value, err)
 		}
 	}

@@ -85,6 +85,8 @@ components:
         free: {}
         a/b: {type: string}
         tenant_id: {type: string}
+        unit_id: {type: integer}
+        mixed_id: {anyOf: [{type: integer}, {type: string}]}
 `
 
 // ordersRead is what is known of ordersDocument before there is a response. The options give a tenant.
@@ -110,6 +112,10 @@ type filledBody struct {
 // filledBodies are bodies, with what is put into them.
 var filledBodies = []filledBody{
 	{name: "a reference", learned: `{"customer_id":"c1"}`, body: `{"customer_id":"Ficus"}`, want: `{"customer_id":"c1"}`, needs: "customer_id"},
+	{name: "a number", learned: `{"unit_id":7}`, body: `{"unit_id":1}`, want: `{"unit_id":7}`, needs: "unit_id"},
+	{name: "what it was in the response", learned: `{"mixed_id":7}`, body: `{"mixed_id":1}`, want: `{"mixed_id":7}`, needs: "mixed_id"},
+	{name: "an inner name", learned: `{"owner_name":"ann"}`, body: `{"owner":{"id":1,"name":"Ficus"}}`, want: `{"owner":{"id":1,"name":"Ficus"}}`},
+	{name: "a text, whatever its name is", learned: `{"note":{"id":"n1"}}`, body: `{"note":"Ficus"}`, want: `{"note":"Ficus"}`},
 	{name: "a value of the test", learned: `{"customer_id":"c1"}`, body: `{"customer_id":"own"}`, want: `{"customer_id":"own"}`, needs: "customer_id"},
 	{name: "an unknown reference", learned: `{}`, body: `{"customer_id":"Ficus"}`, want: `{"customer_id":"Ficus"}`, needs: "customer_id"},
 	{name: "a number, whatever its name is", learned: `{"customer_number":{"id":7}}`, body: `{"customer_number":1}`, want: `{"customer_number":7}`, needs: "customer_number"},
@@ -248,6 +254,11 @@ func TestOwnIdentity(t *testing.T) {
 	body, _ := l.Body(operation, []byte(`{"customer_id":"id7"}`), "")
 	if string(body) != `{"customer_id":"id7"}` {
 		t.Errorf("the body is %s", body)
+	}
+	l.values.MarkIdentity(operation.BodySchema().Properties["customer_number"].Value)
+	l.Learn(scenario.Interaction{Method: http.MethodGet, Path: "/customers", Status: 200, Body: []byte(`{"customer_number":{"id":7}}`)})
+	if body, needs := l.Body(operation, []byte(`{"customer_number":8}`), ""); string(body) != `{"customer_number":8}` || needs != nil {
+		t.Errorf("the body is %s, and needs %q", body, needs)
 	}
 	createNote := l.document.Operation("createNote")
 	l.values.MarkIdentity(createNote.BodySchema().Properties["text"].Value)

@@ -90,6 +90,8 @@ func TestKnownPath(t *testing.T) {
 		{func() { learn(http.MethodDelete, "/rooms/r5", 200, "") }, "getBoard", "/rooms/r4/boards/s4"},
 		// What was seen in a room counts more than what was seen elsewhere.
 		{func() { learn(http.MethodGet, "/halls/h1/boards", 200, `[{"id":"s6"}]`) }, "getBoard", "/rooms/r4/boards/s4"},
+		// No path can have a slash.
+		{func() { learn(http.MethodGet, "/rooms/r4/boards", 200, `[{"id":"s7"},{"id":"s/8"}]`) }, "getBoard", "/rooms/r4/boards/s7"},
 	}
 	for i, step := range steps {
 		step.learn()
@@ -121,6 +123,16 @@ func TestNamesOf(t *testing.T) {
 		if got := strings.Join(NamesOf(c.parameter), " "); got != c.names {
 			t.Errorf("%s is looked up under %q, want %q", c.parameter.Name, got, c.names)
 		}
+	}
+}
+
+// Of what is not known no value is written, also not as JSON.
+func TestUnknownText(t *testing.T) {
+	t.Parallel()
+	parameter := openapi3.NewQueryParameter("room_id")
+	parameter.Content = openapi3.NewContentWithJSONSchema(openapi3.NewStringSchema())
+	if text, ok := New(nil, values.New(values.Settings{})).Text(parameter, []string{"roomid"}); ok {
+		t.Errorf("it is %q", text)
 	}
 }
 
