@@ -83,6 +83,7 @@ components:
         place: {type: string, format: uuid}
         note: {type: string}
         free: {}
+        empty: {type: string, maxLength: 0}
         a/b: {type: string}
         tenant_id: {type: string}
         unit_id: {type: integer}
@@ -150,6 +151,7 @@ var filledBodies = []filledBody{
 	{name: "no new reference", lesson: Lesson{NeedsFresh: true}, body: `{"customer_id":"Ficus"}`, want: `{"customer_id":"Ficus"}`, needs: "customer_id"},
 	{name: "no new text where anything may be", lesson: Lesson{NeedsFresh: true}, body: `{"free":"Ficus"}`, want: `{"free":"Ficus"}`},
 	{name: "no new number", lesson: Lesson{NeedsFresh: true}, body: `{"note":1}`, want: `{"note":1}`},
+	{name: "no number where a text is empty", lesson: Lesson{NeedsFresh: true}, body: `{"empty":1}`, want: `{"empty":1}`},
 	{name: "nothing to learn", operation: "createNote", body: `{ "text": "Ficus" }`, want: `{ "text": "Ficus" }`},
 	{name: "no JSON", body: `{ "note":`, want: `{ "note":`},
 	{name: "no body"},

@@ -151,6 +151,7 @@ func TestAbove(t *testing.T) {
 		{name: "in the same object", path: "/rooms", body: `{"boards":[{"id":"s1","room_id":"r1"}]}`, want: "/rooms/r1/boards/s1"},
 		{name: "by another name", path: "/rooms", body: `{"boards":[{"id":"s1","room":"r1"}]}`, want: "/rooms/{roomId}/boards/s1"},
 		{name: "where it was seen", path: "/rooms/r1/boards", body: `[{"id":"s1"}]`, want: "/rooms/r1/boards/s1"},
+		{name: "where it was read", path: "/rooms/r1/boards/s1", body: `{}`, want: "/rooms/r1/boards/s1"},
 		{name: "the object counts more", path: "/rooms/r1/boards", body: `[{"id":"s1","room_id":"r2"}]`, want: "/rooms/r2/boards/s1"},
 		{name: "a given one", path: "/rooms/r1/boards", body: `[{"id":"s1"}]`, given: map[string]string{"roomId": "g"}, want: "/rooms/{roomId}/boards/s1"},
 		{name: "one that is settled", path: "/rooms/r1/boards", body: `[{"id":"s1"}]`, open: "board_id", want: "/rooms/{roomId}/boards/s1"},
