@@ -83,11 +83,10 @@ func keysOf(nouns []string, member name) (keys []string) {
 	return keys
 }
 
-// literals are the segments of a path that are no parameters, as one word and of one thing.
-func literals(path string) (singulars []string) {
-	for segment := range strings.SplitSeq(path, "/") {
-		isLiteral := segment != "" && !strings.Contains(segment, "{")
-		if isLiteral {
+// literals are the segments of a part of a path without parameters, as one word and of one thing.
+func literals(part string) (singulars []string) {
+	for segment := range strings.SplitSeq(part, "/") {
+		if segment != "" {
 			singulars = append(singulars, Singular(segment))
 		}
 	}

@@ -130,7 +130,6 @@ func (s *pathSearch) find(i int, parameter *openapi3.Parameter) (found known.Ent
 	if !ok {
 		found, ok = s.pool.Find(names, fits)
 	}
-	found.Value = s.fitting(wanted, found.Value)
 	return found, ok
 }
 
