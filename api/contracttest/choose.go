@@ -88,10 +88,10 @@ func isNamed(patterns []string, operation *document.Operation) bool {
 var wordOfName = regexp.MustCompile(`[A-Z]?[a-z]+`)
 
 // isDangerous reports whether the name or the path of an operation says that it ends the service, or drops what
-// the service has.
+// the service has. In maintenance a service changes nothing until it is told to.
 func isDangerous(operation *document.Operation) bool {
 	isRead := slices.Contains([]string{http.MethodGet, http.MethodHead}, operation.Method)
-	return !isRead && hasWord(operation, "shutdown", "terminate", "drop", "reset", "clear", "wipe", "purge")
+	return !isRead && hasWord(operation, "shutdown", "terminate", "drop", "reset", "clear", "wipe", "purge", "maintenance")
 }
 
 // logsOutBy reports whether the name or the path of an operation says that it ends a session. Links of pages are why

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
@@ -77,6 +78,19 @@ func TestChoose(t *testing.T) {
 	for _, wrong := range []Options{{Include: []string{"getPot"}}, {Exclude: []string{"/pots*"}}} {
 		if _, err := New([]byte(chooseDocument), wrong); err == nil {
 			t.Errorf("%v and %v name no operation, and there is no error", wrong.Include, wrong.Exclude)
+		}
+	}
+}
+
+// Words of the names of what is left out.
+func TestDangerous(t *testing.T) {
+	t.Parallel()
+	for word := range strings.FieldsSeq("shutdown terminate drop reset clear wipe purge maintenance logout signout") {
+		contract, err := New([]byte(strings.Replace(chooseDocument, "/admin/shutdown", "/admin/"+word, 1)), Options{})
+		must.NoError(t, err)
+		named := slices.IndexFunc(contract.document.Operations, func(o *document.Operation) bool { return o.Template == "/admin/"+word })
+		if _, isTested := contract.plan.PlainTest(contract.document.Operations[named]); isTested {
+			t.Errorf("POST /admin/%s is tested", word)
 		}
 	}
 }
