@@ -137,7 +137,7 @@ func TestManaged(t *testing.T) {
 	for want, names := range map[bool][]string{
 		true: {
 			"id", "_id", "ID", "uuid", "tag", "etag", "version", "revision", "href", "url", "self", "links", "_links", "state", "status",
-			"created", "updatedAt", "modified_on", "deletedBy", "finished_at", "seen_on", "seen_by", "finishedAt", "seenOn", "seenBy",
+			"created", "updated", "modified", "deleted", "createdTime", "updatedAt", "modified_on", "deletedBy", "finished_at", "seen_on", "seen_by", "finishedAt", "seenOn", "seenBy",
 		},
 		false: {"name", "identity", "description", "flat", "common", "nearby", "At", "source_url", "stated", "my_version"},
 	} {

@@ -93,7 +93,8 @@ func TestOtherThanEqual(t *testing.T) {
 	t.Parallel()
 	const words = "before after since until less greater min max above below least most between not don't without excluded excluding except sorted order ignored"
 	for _, word := range append(strings.Fields(words), "other than") {
-		if !otherThanEqual.MatchString("Cups " + word + " this.") {
+		says := "Cups " + word + " this."
+		if !otherThanEqual.MatchString(says) || !otherThanEqual.MatchString(strings.ToUpper(says)) {
 			t.Errorf("%s selects what is equal", word)
 		}
 	}

@@ -92,6 +92,9 @@ func TestNeverAgain(t *testing.T) {
 			}
 		}
 	}
+	if !neverAgain.MatchString("NEVER USED TWICE") {
+		t.Error("capital letters promise nothing")
+	}
 	if neverAgain.MatchString("It is never used. It is not given again.") {
 		t.Error("other words promise it, too")
 	}
@@ -275,7 +278,8 @@ func TestPartly(t *testing.T) {
 	t.Parallel()
 	const words = "only published active public visible available own owned your recent latest newest search matching popular"
 	for _, word := range append(strings.Fields(words), "current user") {
-		if !partly.MatchString("Cups, " + word + ".") {
+		says := "Cups, " + word + "."
+		if !partly.MatchString(says) || !partly.MatchString(strings.ToUpper(says)) {
 			t.Errorf("a list of what is %s has all", word)
 		}
 	}
