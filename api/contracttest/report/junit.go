@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/xml"
+	"errors"
 	"io"
 	"strings"
 )
@@ -88,10 +89,8 @@ func (r Report) JUnit(w io.Writer) error {
 		}
 		all.Suites = append(all.Suites, suite)
 	}
-	if _, err := io.WriteString(w, xml.Header); err != nil {
-		return err
-	}
+	_, err := io.WriteString(w, xml.Header)
 	encoder := xml.NewEncoder(w)
 	encoder.Indent("", "  ")
-	return encoder.Encode(all)
+	return errors.Join(err, encoder.Encode(all))
 }

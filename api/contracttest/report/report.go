@@ -181,9 +181,6 @@ func New(of Document, ledger *Ledger) Report {
 // lost lists what is known and was not found. A reason for something that does not happen any more hides
 // the day when it comes back.
 func (r Report) lost(known map[string]string) (lost []string) {
-	if len(known) == 0 {
-		return nil
-	}
 	isFound := map[string]bool{}
 	for _, cause := range r.Causes {
 		isFound[cause.ID] = true
