@@ -48,7 +48,7 @@ func potsReport() Report {
 	l.End("the time is over")
 	return New(Document{
 		Title: "Pots", Version: "1.0", Seed: 7, Inferred: []string{"getPot reads what createPot creates", "listPots lists it"},
-		Operations: []Operation{{ID: "createPot", Summary: "POST /pots"}, {ID: "getPot", Summary: "GET /pots/{id}"}, {ID: "deletePot"}},
+		Operations: []Operation{{ID: "createPot", Summary: "POST /pots"}, {ID: "getPot", Summary: "GET /pots/{id}"}, {ID: "deletePot"}, {ID: "deleteAllPotsOfARack"}},
 	}, l)
 }
 

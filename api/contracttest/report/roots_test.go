@@ -36,6 +36,7 @@ func TestJoinedRoots(t *testing.T) {
 		want   []string
 	}{
 		"many":          {pots, nil, []string{"null is taken"}},
+		"many of two":   {[]string{pots[0], pots[1], pots[2], "text as /color", "text as /height", "text as /width"}, nil, []string{"null is taken", "text is taken"}},
 		"few":           {pots[1:], nil, pots[1:]},
 		"one is known":  {pots, map[string]string{scenario.ShortID(pots[0]): "!"}, []string{pots[0] + "!", pots[1], pots[2]}},
 		"the root is":   {pots, map[string]string{scenario.ShortID("null is taken"): "!"}, []string{"null is taken!"}},
@@ -44,7 +45,8 @@ func TestJoinedRoots(t *testing.T) {
 		l := ledgerOf()
 		l.Known = c.known
 		for _, cause := range c.causes {
-			l.NoteFailures([]scenario.Failure{ofRoot(cause, "null is taken")})
+			taken, _, _ := strings.Cut(cause, " ")
+			l.NoteFailures([]scenario.Failure{ofRoot(cause, taken+" is taken")})
 		}
 		if got := titlesOf(l); !slices.Equal(got, c.want) {
 			t.Errorf("%s: the causes are %q, want %q", name, got, c.want)

@@ -56,6 +56,7 @@ func TestHidden(t *testing.T) {
 	for _, c := range []struct{ sent, secret, want string }{
 		{"Bearer s3", "Bearer s3", "$X_KEY"},
 		{"other", "s3", "$X_KEY"},
+		{"s3", "s3", "$X_KEY"},
 		{"", "s3", ""},
 		{"Bearer", "Bearer s3", "Bearer"},
 		{"Bearer", "s3", "$X_KEY"},
@@ -129,6 +130,7 @@ func TestEvents(t *testing.T) {
 		{"data: a\n\nid: 2\n", `[{  a}]`, "[]"},
 		{"data: a\n\nid: 2\n\n", `[{  a} {2  }]`, "[]"},
 		{": comment\n\n\nretry: 5\n\n", `[{  }]`, "[]"},
+		{"data: a\n\n\n", `[{  a}]`, "[]"},
 		{"data: a\n\ncut", `[{  a}]`, "[]"},
 		{"other: a\n\n", `[{  }]`, `[body: text/event-stream: line 1 has the unknown field "other"]`},
 		{"data\n: c\nmore\n\n", `[{  }]`, `[body: text/event-stream: line 3 has the unknown field "more"]`},
