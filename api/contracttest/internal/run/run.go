@@ -217,19 +217,14 @@ func (s *session) failure(broken scenario.Broken) scenario.Failure {
 	return failure
 }
 
-// confirm returns why a failure does not count: what the service is for was only inferred. It is asked
-// once: what it says is true of the whole test.
+// confirm returns why a failure does not count: what the service is for was only inferred.
 func (s *session) confirm() (reason string) {
-	doubt := s.doubt
-	if doubt == nil {
+	if s.doubt == nil {
 		return ""
 	}
-	s.doubt = nil
 	failures := s.failures
-	last := s.last
-	err := s.execute(doubt())
+	err := s.execute(s.doubt())
 	s.failures = failures
-	s.last = last
 	if untried, is := errors.AsType[scenario.Untried](err); is {
 		return string(untried)
 	}

@@ -194,13 +194,8 @@ func (s *session) request(step scenario.Step) error {
 // have a session of their own, so that neither side sees the last response of the other.
 func (s *session) meanwhile(steps []scenario.Step) <-chan error {
 	ended := make(chan error, 1)
-	if len(steps) == 0 {
-		ended <- nil
-		return ended
-	}
 	other := *s
 	other.failures = nil
-	other.doubt = nil
 	go func() {
 		err := other.execute(steps)
 		if err == nil && len(other.failures) > 0 {
