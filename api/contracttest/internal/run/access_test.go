@@ -176,5 +176,11 @@ func TestAsksInVain(t *testing.T) {
 		if service.sent != c.sent {
 			t.Errorf("%s: %d requests were sent, want %d", name, service.sent, c.sent)
 		}
+		// What one target has asked for in vain, another one may have.
+		test := scenario.Test{Name: "a test", Steps: func() []scenario.Step { return []scenario.Step{step("GET", "/both", scenario.Expectation{})} }}
+		runner.Run(t.Context(), plan.Test{Test: test}, Target{URL: "http://closed.example", Transport: service, Credentials: scenario.Credentials{"token": "t"}})
+		if service.sent != c.sent+1 {
+			t.Errorf("%s: with credentials %d requests were sent, want %d", name, service.sent, c.sent+1)
+		}
 	}
 }

@@ -71,7 +71,11 @@ func TestDraws(t *testing.T) {
 		t.Errorf("after %d attempts with a cause of their own, %d failures are told", attempts, len(outcome.Failures))
 	}
 	silent := &failing{with: errors.New("no response"), times: 1000}
-	outcome = runner.Run(t.Context(), drawn(func(*values.Draws) error { return nil }), Target{URL: "http://pots.example", Transport: silent})
+	drawing := plan.Test{Draws: 20, Drawn: func(draws *values.Draws) scenario.Test {
+		draws.Coin()
+		return scenario.Test{Name: "a test", Steps: func() []scenario.Step { return []scenario.Step{step("GET", "/pots/7", scenario.Expectation{})} }}
+	}}
+	outcome = runner.Run(t.Context(), drawing, Target{URL: "http://pots.example", Transport: silent})
 	if len(outcome.Failures) != 1 || silent.sent != 1 {
 		t.Errorf("%d requests were sent to a service that does not respond: %+v", silent.sent, outcome.Failures)
 	}

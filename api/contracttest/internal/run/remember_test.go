@@ -37,6 +37,8 @@ func keeping(found int) service {
 			return http.StatusCreated, body
 		case r.Method == http.MethodDelete && r.URL.Path == "/pots/9":
 			return http.StatusMultipleChoices, ""
+		case r.Method == http.MethodPut:
+			return http.StatusOK, `{"id":7}`
 		case r.Method == http.MethodDelete:
 			return http.StatusNoContent, ""
 		}
@@ -68,6 +70,7 @@ func TestRemoveCreated(t *testing.T) {
 		"two":            {t.Context(), []scenario.Step{create(8), create(7)}, "DELETE /pots/7 , DELETE /pots/8 "},
 		"deleted before": {t.Context(), []scenario.Step{create(7), create(8), step("DELETE", "/pots/7", scenario.Expectation{})}, "DELETE /pots/8 "},
 		"not deleted":    {t.Context(), []scenario.Step{create(9), step("DELETE", "/pots/9", scenario.Expectation{})}, "DELETE /pots/9 "},
+		"replaced":       {t.Context(), []scenario.Step{create(7), step("PUT", "/pots/7", scenario.Expectation{})}, "DELETE /pots/7 "},
 		"interrupted":    {canceled, []scenario.Step{create(7)}, ""},
 		"out of time":    {late, []scenario.Step{create(7)}, "DELETE /pots/7 "},
 	} {
@@ -97,6 +100,7 @@ func TestNeverFound(t *testing.T) {
 		want  string
 	}{
 		"what was created":           {404, []scenario.Step{create(7), read("/pots/7")}, "createPot: what it creates is not found"},
+		"what was replaced":          {404, []scenario.Step{create(7), step("PUT", "/pots/7", scenario.Expectation{}), read("/pots/7")}, "createPot: what it creates is not found"},
 		"what is below it":           {404, []scenario.Step{create(7), read("/pots/7/parts")}, "createPot: what it creates is not found"},
 		"what has a longer name":     {404, []scenario.Step{create(7), read("/pots/77")}, "getPot: refuses valid requests with 404"},
 		"what was not created":       {404, []scenario.Step{read("/pots/7")}, "getPot: refuses valid requests with 404"},

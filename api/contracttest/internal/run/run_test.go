@@ -58,6 +58,9 @@ type recorded struct {
 }
 
 func (s *recorded) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err
@@ -164,6 +167,7 @@ func TestOutcomes(t *testing.T) {
 		"an optional refusal":                  {always(404, ""), []scenario.Step{optional}, "kept"},
 		"an optional status that is wrong":     {always(202, `{}`), []scenario.Step{optional}, "kept"},
 		"a refusal with other steps":           {always(404, ""), []scenario.Step{mended}, "kept"},
+		"an odd refusal with other steps":      {always(418, ""), []scenario.Step{mended}, "kept"},
 		"a refusal with other steps that fail": {always(404, ""), []scenario.Step{notMended}, "broken: the request is valid"},
 		"a success with other steps":           {always(200, `{"id":7}`), []scenario.Step{notMended}, "kept"},
 		"a doubt that holds":                   {always(200, `{"id":7}`), []scenario.Step{doubted, wrong}, "untried: it was inferred"},
@@ -172,6 +176,7 @@ func TestOutcomes(t *testing.T) {
 		"a doubt of an optional step":          {always(200, `{"id":7}`), []scenario.Step{doubtedOptional, wrong}, "broken: wrong"},
 		"a doubt without a failure":            {always(200, `{"id":7}`), []scenario.Step{doubted}, "kept"},
 		"a doubt about a crash":                {always(200, `{"id":7}`), []scenario.Step{doubted, crashed}, "broken: crashed"},
+		"no credentials where none are known":  {always(401, ""), []scenario.Step{step("GET", "/nowhere", scenario.Expectation{})}, "broken: the status is 401"},
 		"a reason":                             {always(200, `{"id":7}`), []scenario.Step{why}, "untried: why"},
 		"a circle":                             {always(200, `{"id":7}`), []scenario.Step{circle}, "untried: it does not come to an end"},
 		"a failure meanwhile":                  {always(200, `{"id":7}`), []scenario.Step{meanwhile}, "broken: wrong"},
@@ -180,6 +185,36 @@ func TestOutcomes(t *testing.T) {
 	} {
 		if outcome, _ := outcomeOf(t, c.service, c.steps...); !strings.HasPrefix(said(outcome), c.want) {
 			t.Errorf("%s is %s; want %s", name, said(outcome), c.want)
+		}
+	}
+}
+
+// What is wrong in steps that only say whether a failure counts is no failure, and the request of the failure is that
+// before them.
+func TestStepsAside(t *testing.T) {
+	t.Parallel()
+	aside := step("GET", "/pots/8", scenario.Expectation{})
+	wrong := scenario.Verify(func() error { return scenario.Brokenf("wrong") })
+	doubted := step("GET", "/pots/7", scenario.Expectation{})
+	doubted.Doubt = func() []scenario.Step { return []scenario.Step{aside} }
+	refused := step("GET", "/pots/7", scenario.Accepted)
+	refused.Instead = func() []scenario.Step { return []scenario.Step{aside, wrong} }
+	for name, c := range map[string]struct {
+		steps []scenario.Step
+		want  string
+	}{
+		"a doubt":         {[]scenario.Step{doubted, wrong}, "wrong"},
+		"something else":  {[]scenario.Step{refused}, "the request is valid, but was refused"},
+		"nothing is said": {[]scenario.Step{step("GET", "/pots/7", scenario.Expectation{}), wrong}, "wrong"},
+	} {
+		outcome, _ := outcomeOf(t, func(r *http.Request, _ string) (int, string) {
+			if r.URL.Path == "/pots/8" {
+				return http.StatusAccepted, ""
+			}
+			return http.StatusNotFound, ""
+		}, c.steps...)
+		if got := outcome.Failures; len(got) != 1 || got[0].Message != c.want || got[0].Sent.Path != "/pots/7" {
+			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }

@@ -21,17 +21,22 @@ func TestOrder(t *testing.T) {
 	optional.Then = func(scenario.Interaction) []scenario.Step {
 		return []scenario.Step{step("GET", "/pots/5", scenario.Expectation{})}
 	}
+	allowed := step("GET", "/pots/9", scenario.Expectation{})
+	allowed.Optional = true
+	allowed.Then = func(scenario.Interaction) []scenario.Step {
+		return []scenario.Step{step("GET", "/pots/10", scenario.Expectation{})}
+	}
 	instead := step("GET", "/pots/6", scenario.Accepted)
 	instead.Instead = func() []scenario.Step { return []scenario.Step{step("GET", "/pots/7", scenario.Expectation{})} }
 	instead.Then = func(got scenario.Interaction) []scenario.Step {
 		return []scenario.Step{step("GET", "/pots/after"+strings.TrimPrefix(got.Path, "/pots/"), scenario.Expectation{})}
 	}
-	outcome, sent := outcomeOf(t, always(404, ""), follows, optional, instead, step("GET", "/pots/8", scenario.Expectation{}))
+	outcome, sent := outcomeOf(t, always(404, ""), follows, optional, instead, step("GET", "/pots/8", scenario.Expectation{}), allowed)
 	var paths []string
 	for _, line := range sent {
 		paths = append(paths, strings.TrimSuffix(strings.TrimPrefix(line, "GET /pots/"), " "))
 	}
-	if want := []string{"1", "2", "3", "4", "5", "6", "7", "after7", "8"}; !outcome.IsKept() || !slices.Equal(paths, want) {
+	if want := []string{"1", "2", "3", "4", "5", "6", "7", "after7", "8", "9", "10"}; !outcome.IsKept() || !slices.Equal(paths, want) {
 		t.Errorf("%s after %q, want %q", said(outcome), paths, want)
 	}
 }
@@ -80,6 +85,10 @@ func TestMeanwhile(t *testing.T) {
 	unsent := scenario.Step{Send: func() (scenario.Request, error) {
 		return scenario.Request{Method: "no method", Path: "/", Header: http.Header{}}, nil
 	}}
+	outcome, _ := outcomeOf(t, always(202, ""), first, scenario.Step{Send: first.Send, Meanwhile: []scenario.Step{scenario.Verify(func() error { return nil })}})
+	if len(outcome.Failures) != 2 {
+		t.Errorf("what was wrong before comes again: %+v", outcome.Failures)
+	}
 	for name, c := range map[string]struct {
 		status    int // of all but the first request
 		first     scenario.Step
