@@ -59,6 +59,10 @@ func newOperation(spec *openapi3.T, method, template string, item *openapi3.Path
 			o.Parameters = append(o.Parameters, parameter.Value)
 		}
 	}
+	for _, parameter := range o.Parameters {
+		// Some documents forget to say it.
+		parameter.Required = parameter.Required || parameter.In == "path"
+	}
 	o.fillHoles()
 	literals := parameterInPath.Split(template, -1)
 	for i, literal := range literals {

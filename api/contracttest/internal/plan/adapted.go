@@ -72,7 +72,7 @@ func namesOf(d *draft.Draft, c *single, parameter *openapi3.Parameter) []string 
 	switch {
 	case d.Values.IsGiven(parameter.Name):
 		return nil
-	case parameter.In != "path" && !parameter.Required:
+	case !parameter.Required:
 		return nil
 	case parameter.In != "path":
 		return lessons.NamesOf(parameter)

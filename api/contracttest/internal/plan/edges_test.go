@@ -69,10 +69,27 @@ var edges = map[string]trial{
 	"odd conditions":                     {document: "pots", service: potGarden, phases: "6", tests: "(get|patch|delete)Pot, odd parameter If-", settings: declaredPots()},
 	"forms":                              {document: "requests", service: requestGarden, phases: "24", target: credentials, tests: "sendForm, body /", edits: []string{"count: {type: integer, maximum: 3}}", "count: {type: integer, maximum: 3}, more: {type: object, nullable: true, properties: {deep: {type: string, maxLength: 3}}}}"}},
 	"first requests of a change by POST": {document: "requests", service: requestGarden, phases: "0", target: credentials, tests: "putNote", edits: []string{"put: {operationId: putNote", "post: {operationId: putNote"}},
-	"requests of what nothing shows":     {document: "needs", service: http.NotFoundHandler, phases: "12", tests: "find|Seat|^book, (cred|body /roomId)"},
+	"requests of what nothing shows": {document: "needs", service: http.NotFoundHandler, phases: "12", tests: "find|Seat|^book, (cred|body /roomId)", edits: []string{
+		"parameters: [{name: roomId, in: query,", "parameters: [{name: bookingId, in: query, schema: {type: string}}, {name: roomId, in: query,",
+	}},
+	"requests of what is listed": {document: "pots", service: withPot, phases: "01", tests: "(list|create|get)Pot"},
+	"requests of parts that nothing creates": {document: "below", service: assigning(habits{}), phases: "012", tests: "getPlant", edits: []string{
+		"post: {<<: *create, operationId: createPlant}", "trace: {<<: *create, operationId: createPlant}",
+	}},
+	"requests of parts": {document: "below", service: assigning(habits{}), phases: "012", tests: "water"},
+	"first requests with paths that need not be": {document: "needs", service: reception(nothing), phases: "01", tests: "Seat", edits: []string{
+		"name: roomId, in: path, required: true,", "name: roomId, in: path,",
+	}},
 	"first requests with many": {document: "needs", service: reception(zones), phases: "01", tests: "change", edits: []string{
 		"{type: object, properties: {zone: {enum: [z]}, note: {enum: [n]}, more:", "{type: object, properties: {zone: {enum: [z]}, " + manyMembers() + "more:",
 	}},
+}
+
+// withPot is a garden with a pot that no test has created.
+func withPot() http.Handler {
+	garden := newGarden(habits{})
+	plant(garden, 7)
+	return garden
 }
 
 // declaredLists are the options that say what the document of lists does not.
