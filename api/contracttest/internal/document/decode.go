@@ -57,8 +57,8 @@ func Decode(text []byte, report reporter) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	value, err := jsonvalue.DecodeLoosely(same)
-	if root := jsonvalue.Object(value); root != nil && err == nil {
+	value, _ := jsonvalue.DecodeLoosely(same) // of what was read as JSON
+	if root := jsonvalue.Object(value); root != nil {
 		return root, nil
 	}
 	return nil, errNoObject
@@ -120,7 +120,7 @@ func reportDuplicates(text []byte, report reporter) {
 
 // tagAsJSON makes strings of names and of dates, and leaves out all but the last one of equal names.
 func tagAsJSON(node *yaml.Node, report reporter) {
-	if isScalar(node) && node.ShortTag() == "!!timestamp" {
+	if node.ShortTag() == "!!timestamp" {
 		node.Tag = "!!str"
 	}
 	if node.Kind == yaml.MappingNode {

@@ -40,10 +40,9 @@ func oldBound(schema map[string]any, exclusive, inclusive string, isStricter fun
 		return
 	}
 	if other, has := schema[inclusive].(json.Number); has {
-		excluded, errExcluded := limit.Float64()
-		included, errIncluded := other.Float64()
-		known := errExcluded == nil && errIncluded == nil
-		if known && isStricter(included, excluded) {
+		excluded, _ := limit.Float64() // one that is too large is infinite
+		included, _ := other.Float64()
+		if isStricter(included, excluded) {
 			delete(schema, exclusive)
 			return
 		}

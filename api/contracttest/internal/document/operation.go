@@ -311,7 +311,7 @@ func (o *Operation) parameterExamples() map[string]string {
 	examples := map[string]string{}
 	for _, parameter := range o.Parameters {
 		shown := parameter.In == "path" || parameter.In == "query"
-		if !shown || parameter.Example == nil {
+		if !shown {
 			continue
 		}
 		if text, ok := Written(parameter, jsonvalue.Normal(parameter.Example)); ok {

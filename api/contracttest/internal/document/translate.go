@@ -34,9 +34,6 @@ func (t *translator) walk(at string, node any) {
 		t.walk(fmt.Sprint(at, "/", i), item)
 	}
 	object := jsonvalue.Object(node)
-	if object == nil {
-		return
-	}
 	t.reference(at, object)
 	named := hasNames(at)
 	if !named {
