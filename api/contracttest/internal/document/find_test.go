@@ -16,7 +16,12 @@ func TestFind(t *testing.T) {
 	must.NoError(t, err)
 	d, err := Parse(text)
 	must.NoError(t, err)
+	text, err = os.ReadFile("testdata/names.yaml")
+	must.NoError(t, err)
+	names, err := Parse(text)
+	must.NoError(t, err)
 	for call, got := range map[string]*Operation{
+		"head, serving HEAD /things":       names.Serving("HEAD", "/things"),
 		"list, the operation list":         d.Operation("list"),
 		"-, the operation other":           d.Operation("other"),
 		"latest, GET /things/latest":       d.Find("GET", "/things/latest"),
@@ -105,6 +110,7 @@ func TestNoDocument(t *testing.T) {
 		`{"openapi": "4.0.0"}`: "is neither OpenAPI 3 nor Swagger 2.0: its member openapi is 4.0.0",
 		`{"swagger": "1.2"}`:   "is neither OpenAPI 3 nor Swagger 2.0: its member openapi is <nil>",
 		`{"openapi": "3.0.3", "paths": {"/a": {"get": 7}}}`: "failed to unmarshal",
+		`{"swagger": "2.0", "paths": {}, "host": 7}`:        "cannot be converted from Swagger 2.0: ",
 	} {
 		_, err := Parse([]byte(text))
 		if err == nil || len(err.Error()) < len(want) || err.Error()[:len(want)] != want {
@@ -119,9 +125,12 @@ func TestNoDocument(t *testing.T) {
 	if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), "alias") {
 		t.Errorf("of aliases that are too many the error is %v", err)
 	}
-	for server, want := range map[string]string{`[]`: "", `[{"url": "/a/"}]`: "/a", `[{"url": "https://x/{b}"}]`: "", `[{"url": "/a"}, {"url": "/b"}]`: "/a"} {
+	for server, want := range map[string]string{`[]`: "", `[{"url": "/a/"}]`: "/a", `[{"url": "https://x/{b}"}]`: "", `[{"url": "/a"}, {"url": "/b"}]`: "/a", `[{"url": "http://[x"}]`: ""} {
 		d, err := Parse([]byte(`{"openapi": "3.0.3", "paths": {}, "servers": ` + server + `}`))
 		must.NoError(t, err)
+		if d.Names("nothing") || len(d.Schemes()) > 0 {
+			t.Error("a document without anything has something")
+		}
 		if d.Base != want {
 			t.Errorf("of the servers %s the path is %q, want %q", server, d.Base, want)
 		}

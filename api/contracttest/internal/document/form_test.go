@@ -18,6 +18,7 @@ paths: {/a: {post: {requestBody: {content: {"MEDIA": {schema: SCHEMA}}}, respons
 	const part = "--contracttest-6f1d0c\r\nContent-Disposition: form-data; name="
 	for _, c := range []struct{ media, schema, sentAs, body, want string }{
 		{"application/json", object, "application/json", `{"a":1}`, `application/json {"a":1}`},
+		{"application/json", "{type: string}", "application/json", `"a"`, `application/json "a"`},
 		{"text/plain", "{type: string}", "text/plain", `"a"`, "text/plain a"},
 		{"text/plain", "{type: string}", "text/plain", `7`, "text/plain 7"},
 		{"text/plain", "{type: string}", "text/html", `"a"`, `text/html "a"`},

@@ -63,10 +63,11 @@ x-two: &two {b: 1}
 x-both: {<<: [*one, *two], a: 2}
 paths:
   /a:
+    post: {operationId: other, responses: {200: {description: x}}}
     get: {operationId: first, responses: {200: {description: x}}}
     get: {operationId: last, responses: {200: {description: y}, "200": {description: z}}}
-`, `the name "get" in line 9`, `the name "200" in line 10`)
-	if d.Operation("last") == nil || *d.Operations[0].Response(http.StatusOK).Description != "z" {
+`, `the name "get" in line 10`, `the name "200" in line 11`)
+	if d.Operation("last") == nil || d.Operation("other") == nil || *d.Operation("last").Response(http.StatusOK).Description != "z" {
 		t.Error("another operation or response than the last one counts")
 	}
 }
@@ -134,6 +135,7 @@ openapi: 3.2.0
 $self: https://things.example/openapi.yaml
 info: {title: Newest, version: "1"}
 paths:
+  /a: {$ref: a.yaml}
   /things:
     get:
       operationId: list
@@ -143,7 +145,7 @@ paths:
     query: {operationId: find, responses: {"200": {description: Things.}}}
     additionalOperations: {COPY: {operationId: copy, responses: {"200": {description: Copied.}}}}
     post: {operationId: search, parameters: [{name: q, in: querystring, content: {application/json: {}}}], responses: {"200": {description: Found.}}}
-`, "$self", "itemSchema", "query of OpenAPI 3.2", "additionalOperations of OpenAPI 3.2", "not valid")
+`, "$self", "itemSchema", "a.yaml", "query of OpenAPI 3.2", "additionalOperations of OpenAPI 3.2", "not valid")
 	operation := d.Operation("list")
 	if len(d.Operations) != 2 || !d.Operation("search").NeedsUnread {
 		t.Errorf("the operations are %v", d.Operations)

@@ -26,12 +26,13 @@ func TestRead(t *testing.T) {
 		must.NoError(t, err)
 		d, err := Parse(text)
 		must.NoError(t, err)
-		golden.Compare(t, strings.TrimSuffix(file, ".yaml")+".txt", described(d))
+		golden.Compare(t, strings.TrimSuffix(file, ".yaml")+".txt", described(t, d))
 	}
 }
 
 // described is a document in words.
-func described(d *Document) string {
+func described(t *testing.T, d *Document) string {
+	t.Helper()
 	var text strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }
 	line("%s, version %s, at %q, with the headers %v", d.Title, d.Version, d.Base, slices.Sorted(maps.Keys(d.Headers)))
@@ -64,15 +65,23 @@ func described(d *Document) string {
 		for _, parameter := range o.Parameters {
 			wanted, isJSON := ParameterSchema(parameter)
 			example, _ := o.ParameterExamples()[parameter.Name]
-			line("  parameter %s in %s: %s, JSON %t, example %q", parameter.Name, parameter.In, inJSON(wanted), isJSON, example)
+			two, _ := Written(parameter, []any{"a", "b"})
+			line("  parameter %s in %s: %s, required %t, JSON %t, example %q, two as %q", parameter.Name, parameter.In, inJSON(wanted), parameter.Required, isJSON, example, two)
+			if o.Parameter(parameter.In, parameter.Name) != parameter {
+				t.Errorf("%s finds another parameter %s in %s", o.ID, parameter.Name, parameter.In)
+			}
 		}
+		examples, named := o.ExamplesOfBody(), o.BodyExamples()
 		if mediaType, body := o.Body(); body != nil {
 			line("  body of %s: %.300s", mediaType, inJSON(body))
-			line("  examples %v, by name %v", inJSON(o.ExamplesOfBody()), slices.Sorted(maps.Keys(o.BodyExamples())))
+			line("  examples %v, by name %v", inJSON(examples), slices.Sorted(maps.Keys(named)))
 		}
-		for _, status := range []int{200, 201, 204, 302, 404, 500} {
+		for _, status := range []int{200, 201, 202, 204, 302, 400, 404, 500} {
 			key, response := o.ResponseAs(status)
 			if response == nil {
+				if o.Succeeds(status) || o.ResultName(status) != "" {
+					line("  %d is not described, success %t, result %s", status, o.Succeeds(status), o.ResultName(status))
+				}
 				continue
 			}
 			line("  %d as %s, success %t, of %v, result %s %.80s", status, key, o.Succeeds(status), slices.Sorted(maps.Keys(response.Content)), o.ResultName(status), inJSON(o.ResultOf(status)))
