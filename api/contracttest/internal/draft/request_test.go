@@ -151,6 +151,7 @@ func TestFilledPath(t *testing.T) {
 		{"getSeat", "/desks/d/seats/{seat}", "/desks/d/seats/1"},
 		{"getSeat", "/desks/{desk}/seats/4", "/desks/Ficus/seats/4"},
 		{"getSeat", "/desks/d/seats/4", "/desks/d/seats/4"},
+		{"getSeat", "/desks/{desk}/{desk}/seats/4", "/desks/Ficus/Ficus/seats/4"},
 		{"createBook", "/shelves/{code}/books", "/shelves/s9/books"},
 		{"createBook", "/shelves/{other}/books", "/shelves/{other}/books"},
 	} {

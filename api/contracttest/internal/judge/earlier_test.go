@@ -57,6 +57,12 @@ func TestEarlierClient(t *testing.T) {
 		if got := strings.Join(faults, ", "); got != c.want {
 			t.Errorf("%s: the faults are %q, want %q", name, got, c.want)
 		}
+		// What the document says of the body is no cause of it.
+		for _, failure := range judge.Failures(given.x, "", Asked{}, nil) {
+			if strings.Contains(c.want, "body /") && !strings.Contains(failure.Cause, "to a client of version 1") {
+				t.Errorf("%s: the cause is %q", name, failure.Cause)
+			}
+		}
 	}
 }
 

@@ -140,6 +140,7 @@ func TestDropBelow(t *testing.T) {
 		{"another thing", Place{Shape: "/rooms/{}", Trail: []string{"r2"}}, false},
 		{"below another thing", Place{Shape: "/rooms/{}/boards/{}", Trail: []string{"r2", "r1"}}, false},
 		{"below something else", Place{Shape: "/halls/{}", Trail: []string{"r1"}}, false},
+		{"below its path in another one", Place{Shape: "/old/rooms/{}", Trail: []string{"r1"}}, false},
 		{"above it", Place{Shape: "/rooms"}, false},
 		{"nowhere", Place{}, false},
 	} {
