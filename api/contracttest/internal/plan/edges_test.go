@@ -36,6 +36,8 @@ var edges = map[string]trial{
 	"pots with a high default": {document: "pots", service: potGarden, tests: "default of", edits: []string{
 		"maximum: 100, default: 10", "maximum: 1000, default: 500",
 	}},
+	"pots with the largest default":        {document: "pots", service: potGarden, tests: "default of", edits: []string{"maximum: 100, default: 10", "maximum: 100, default: 9223372036854775807"}},
+	"pots with a negative default":         {document: "pots", service: potGarden, tests: "default of", edits: []string{"maximum: 100, default: 10", "maximum: 100, default: -1"}},
 	"pots with an odd default":             {document: "pots", service: potGarden, tests: "default of", edits: []string{"maximum: 100, default: 10", "maximum: 100, default: many"}},
 	"pots without a body":                  {document: "below", service: assigning(habits{}), tests: "createPot", edits: []string{"requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/New'}}}}", "summary: Makes one."}},
 	"identities that are never used again": {document: "below", service: assigning(habits{}), tests: "createPot", edits: []string{"operationId: createPot", "operationId: createPot\n      description: An id is never used again."}},
@@ -56,6 +58,7 @@ var edges = map[string]trial{
 	"lists of summaries": {document: "lists", service: assigning(habits{}), tests: "listPlains", edits: []string{
 		"operationId: listPlains, responses: {\"200\": {description: All., content: *array}}", "operationId: listPlains, responses: {\"200\": {description: All., content: {application/json: {schema: {type: array, items: {type: object, properties: {id: {type: integer}, note: {type: string, nullable: true}}}}}}}}",
 	}},
+	"filters by one tag":   {document: "lists", service: assigning(habits{}), tests: "listLinks, effect of parameter tags", edits: []string{"tags: {type: array,", "tags: {type: array, maxItems: 1,"}},
 	"filters by one value": {document: "lists", service: assigning(habits{}), tests: "tags", edits: []string{"tags: {type: array, items: {type: string, maxLength: 40}}", "tags: {type: array, items: {type: string, enum: [tagged]}}"}},
 
 	// Requests that cannot be written, or need what is not there.

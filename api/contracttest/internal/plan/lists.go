@@ -231,8 +231,9 @@ func (t *listTest) follows(i int) scenario.Step {
 // and one more, or else any larger default would do.
 func (t *listTest) defaultOf(parameter *openapi3.Parameter) []scenario.Step {
 	number, err := strconv.Atoi(fmt.Sprint(parameter.Schema.Value.Default))
-	if err != nil {
-		return draft.Untried("the default is not a number")
+	// The largest integer, or -1, means that there is no limit.
+	if err != nil || number+1 < 1 {
+		return draft.Untried("the default is not a number of items")
 	}
 	exist := 2
 	isLimit := parameter.Name == t.list.Limit

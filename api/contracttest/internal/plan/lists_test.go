@@ -8,6 +8,7 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // A filter of which only the name is known is wrong if no meaning fits what it does.
@@ -61,12 +62,29 @@ func TestFilterLeaks(t *testing.T) {
 		{[]any{"a", "b"}, "b", false, false, false},
 		{[]any{"c", "d"}, "b", false, false, true},
 		{nil, "b", false, true, false},
+		{"x", 10, false, false, true}, // as texts, if one of them is no number
+		{11, "x", false, true, false},
 	} {
 		tested := &filtered{filter: &filter{listTest: &listTest{list: &resources.List{IsInferred: c.inferred}}, values: []any{c.want}}}
 		tested.note(c.have)
 		if lower, higher := tested.leaksLower != "", tested.leaksHigher != ""; lower != c.lower || higher != c.higher {
 			t.Errorf("%v for %v, inferred %v, leaks lower %v, higher %v", c.have, c.want, c.inferred, lower, higher)
 		}
+	}
+}
+
+// The first value of a filter is less than the second one, and the third one is the first.
+func TestChoose(t *testing.T) {
+	t.Parallel()
+	p := planOf(t, Settings{})
+	tested := &filter{listTest: &listTest{Draft: p.Draft("a test"), list: p.Resources.Lists[0]}, member: "size"}
+	for i := range 3 {
+		value, err := tested.choose(i)
+		must.NoError(t, err)
+		tested.values = append(tested.values, value)
+	}
+	if !isLess(tested.values[0], tested.values[1]) || tested.values[2] != tested.values[0] {
+		t.Errorf("the values are %v", tested.values)
 	}
 }
 
@@ -99,6 +117,13 @@ func TestFilterPages(t *testing.T) {
 	}
 	if enough, err := tested.visit(items("2")); !enough || err != nil || tested.found != 2 {
 		t.Errorf("after all: %v, %v, %d found", enough, err, tested.found)
+	}
+	endless := &filtered{filter: tested.filter, limit: 1, wanted: map[string]bool{"none": true}, read: map[string]bool{}}
+	for enough := false; !enough; {
+		enough, _ = endless.visit(page{})
+	}
+	if endless.pagesRead != fewPages+1 {
+		t.Errorf("of a list without an end %d pages are read", endless.pagesRead)
 	}
 }
 
