@@ -244,9 +244,8 @@ func (f *filter) verdict() []scenario.Step {
 	leaksNothing := f.leaksLower+f.leaksHigher == ""
 	findsSome := leaksNothing && f.found > 0
 	isCertain := f.leaksBoth() || findsSome
-	isGuess := wrong != "" && f.list.IsInferred
 	switch {
-	case isGuess && !isCertain:
+	case f.list.IsInferred && !isCertain: // then something is wrong
 		return draft.Untried(scenario.Untried(wrong + ": it may have another meaning"))
 	case wrong != "":
 		return draft.Failing("%s", wrong)

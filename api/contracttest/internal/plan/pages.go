@@ -101,7 +101,7 @@ func (t *listTest) path() string {
 	operation := t.list.ReadBy
 	use := t.Resources.UseOf(operation)
 	path := operation.Template
-	if use != nil && len(t.things) > 0 {
+	if use != nil {
 		path = use.Fill(operation, path, t.things[0].Parent)
 	}
 	return t.FilledPath(operation, path)
