@@ -77,7 +77,7 @@ components:
         order_key: {type: string}
         customer_id: {type: string}
         customer_number: {type: integer}
-        owner: {type: object, required: [id], properties: {id: {type: integer}, uuid: {type: string}, name: {type: string}}}
+        owner: {type: object, required: [id], properties: {id: {type: integer}, uuid: {type: string}, ID: {type: string}, name: {type: string}}}
         lines: {type: array, items: {type: object, required: [product_id], properties: {product_id: {type: string}, id: {type: string}, text: {type: string}}}}
         tag_ids: {type: array, items: {type: string}}
         place: {type: string, format: uuid}
@@ -122,6 +122,7 @@ var filledBodies = []filledBody{
 	{name: "a number, whatever its name is", learned: `{"customer_number":{"id":7}}`, body: `{"customer_number":1}`, want: `{"customer_number":7}`, needs: "customer_number"},
 	{name: "what does not fit", learned: `{"customer_number":{"id":"x"}}`, body: `{"customer_number":1}`, want: `{"customer_number":1}`},
 	{name: "an inner id", learned: `{"owner":{"id":7}}`, body: `{"owner":{"id":1,"name":"Ficus"}}`, want: `{"owner":{"id":7,"name":"Ficus"}}`, needs: "id"},
+	{name: "an inner ID", learned: `{"owner":{"id":7}}`, body: `{"owner":{"ID":"Ficus"}}`, want: `{"owner":{"ID":"7"}}`, needs: "ID"},
 	{name: "an inner uuid", learned: `{"owner_uuid":"u7"}`, body: `{"owner":{"id":1,"uuid":"Ficus"}}`, want: `{"owner":{"id":1,"uuid":"u7"}}`, needs: "uuid"},
 	{name: "a reference in an array", learned: `[{"product_id":"p1"}]`, body: `{"lines":[{"product_id":"Ficus"}]}`, want: `{"lines":[{"product_id":"p1"}]}`, needs: "product_id"},
 	{name: "an array of references", learned: `{"tag_id":"t1"}`, body: `{"tag_ids":["Ficus"]}`, want: `{"tag_ids":["t1"]}`, needs: "tag_ids"},
@@ -143,6 +144,7 @@ var filledBodies = []filledBody{
 	{name: "with a slash", lesson: Lesson{LeftOut: map[string]bool{"/a~1b": true}}, body: `{"a/b":"a"}`, want: `{}`},
 	{name: "kept", lesson: Lesson{LeftOut: map[string]bool{"/note": true}}, keeps: "/note", body: `{"note":"b"}`, want: `{"note":"b"}`},
 	{name: "kept for what is in it", lesson: Lesson{LeftOut: map[string]bool{"/owner": true}}, keeps: "/owner/name", body: `{"owner":{"name":"b"}}`, want: `{"owner":{"name":"b"}}`},
+	{name: "not kept for an inner name", lesson: Lesson{LeftOut: map[string]bool{"/note": true}}, keeps: "/owner/note", body: `{"note":"b"}`, want: `{}`},
 	{name: "not kept for another name", lesson: Lesson{LeftOut: map[string]bool{"/note": true}}, keeps: "/notes", body: `{"note":"b"}`, want: `{}`},
 	{name: "given, and left out", lesson: Lesson{LeftOut: map[string]bool{"/tenant_id": true}}, body: `{"tenant_id":"b"}`, want: `{"tenant_id":"b"}`},
 	{name: "new texts", lesson: Lesson{NeedsFresh: true}, body: `{"note":"Ficus"}`, want: `{"note":"value1000001"}`},

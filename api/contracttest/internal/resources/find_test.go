@@ -218,6 +218,16 @@ getNote: {id} is of createNote`
     parameters: [{name: kind, in: path, required: true, schema: {type: string}}, {name: id, in: path, required: true, schema: {type: string}}]
     delete: {operationId: deleteAny, responses: {"204": {description: It is gone.}}}
 `, one},
+		"a name in two ways": {`
+  /notes: {post: {operationId: createNote, responses: {"201": {description: A note., content: {application/json: {schema: {type: object, properties: {note-id: {type: string}}}}}}}}}
+  /notes/{note_id}: {parameters: [{name: note_id, in: path, required: true, schema: {type: string}}], ` + get + `}
+`, `createNote: assigned "note-id" of string, inferred
+  GET getNote
+getNote: {note_id} is of createNote`},
+		"a name that begins with id": {`
+  /notes: {post: {operationId: createNote, responses: {"201": {description: A note., content: {application/json: {schema: {type: object, properties: {id: {type: string}}}}}}}}}
+  /notes/{idea}: {parameters: [{name: idea, in: path, required: true, schema: {type: string}}], ` + get + `}
+`, ""},
 		"PUT creates": {`
   /notes/{id}:
     ` + id + `

@@ -126,6 +126,7 @@ func TestMeanings(t *testing.T) {
 		{query("colors", text), ", colors is color"},
 		{query("tag", text), ", tag is tags"},
 		{query("Color", text), ", Color is color"},
+		{query("mi_xed", text), ", mi_xed is mixed"},
 		{query("color", number), ""},
 		{query("color", "type: array, items: {type: string}"), ", color is color"},
 		{query("tags", "type: array, items: {type: string}"), ", tags is tags"},
