@@ -169,7 +169,7 @@ func (l *Lessons) learnSuccess(operation *document.Operation, x scenario.Interac
 	if len(x.Body) > mostLearned {
 		return
 	}
-	at := l.learnPath(operation, x.Path)
+	at := l.learnPath(operation, x)
 	nouns := l.nounsOf(operation, x.Status)
 	if creates(x) {
 		// Where the response has less, what was sent says what exists now.
@@ -200,18 +200,19 @@ func creates(x scenario.Interaction) bool {
 	return isPost || x.Method == http.MethodPut
 }
 
-// learnPath is the place of a path that a service has accepted. What is read there exists, so it is kept: of other
-// requests some are accepted for what does not exist.
+// learnPath is the place of a path that a service has accepted. What is read or created there exists, so it is kept: of
+// other requests some are accepted for what does not exist.
 //
 //	GET /rooms/r1/boards/s1   200: what is below r1 is known, and s1 exists there
-func (l *Lessons) learnPath(operation *document.Operation, path string) known.Place {
-	trail := operation.PathValues(path)
+func (l *Lessons) learnPath(operation *document.Operation, x scenario.Interaction) known.Place {
+	trail := operation.PathValues(x.Path)
 	last := len(trail) - 1
 	if !operation.EndsWithParameter() {
 		return known.Place{Shape: operation.Prefix(last), Trail: trail}
 	}
 	above := known.Place{Shape: operation.Prefix(last - 1), Trail: trail[:last]}
-	if text, err := url.PathUnescape(trail[last]); err == nil && operation.Method == http.MethodGet {
+	exists := x.Method == http.MethodGet || x.Status == http.StatusCreated
+	if text, err := url.PathUnescape(trail[last]); err == nil && exists {
 		l.pool.Add(operation.Prefix(last), known.Entry{Value: text, Place: above})
 	}
 	return above

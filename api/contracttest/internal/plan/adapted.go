@@ -6,6 +6,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/draft"
 	"github.com/plantstore/plantstore/api/contracttest/internal/known"
 	"github.com/plantstore/plantstore/api/contracttest/internal/lessons"
@@ -35,6 +36,9 @@ func adapted(d *draft.Draft, c *single) (filled *single, needs []string) {
 		}
 	}
 	filled.fillPath(d, c)
+	if d.Lessons.Of(c.operation).NeedsFresh {
+		filled.freshenPath(d)
+	}
 	adapted, ofBody := d.Lessons.Body(c.operation, c.body, c.keeps)
 	filled.body = adapted
 	return filled, append(needs, ofBody...)
@@ -62,6 +66,20 @@ func (c *single) fillPath(d *draft.Draft, made *single) {
 	for name, text := range chosen {
 		if !c.use.IsNamedBy(c.operation, name) {
 			c.parameters[name] = text
+		}
+	}
+}
+
+// freshenPath makes the texts of a path new that are made up, as those of a body are: POST /servers/{name} may create
+// what the path names, and its name may have to be of small letters.
+func (c *single) freshenPath(d *draft.Draft) {
+	for _, parameter := range c.operation.Parameters {
+		wanted, _ := document.ParameterSchema(parameter)
+		isFixed := c.about == parameter.Name || c.use.IsNamedBy(c.operation, parameter.Name)
+		isOpen := parameter.In == "path" && !isFixed && c.isMadeUp(d, parameter)
+		if isOpen && wanted.Type.Is("string") && len(wanted.Enum) == 0 {
+			text, _ := document.Written(parameter, d.Values.Fresh(wanted, nil))
+			c.set(parameter, text)
 		}
 	}
 }

@@ -83,6 +83,13 @@ var edges = map[string]trial{
 	"first requests with paths that need not be": {document: "needs", service: reception(nothing), phases: "01", tests: "Seat", edits: []string{
 		"name: roomId, in: path, required: true,", "name: roomId, in: path,",
 	}},
+	"first requests that name what they create": {document: "needs", service: tables, phases: "01", tests: "listRooms, first|Table, (first|cred)", edits: []string{
+		"  /free:", `  /rooms/{roomId}/tables/{tableName}:
+    parameters: [*room, {name: tableName, in: path, required: true, schema: {type: string, maxLength: 40}}]
+    post: {operationId: makeTable, responses: {"201": *ok, "400": *none, "404": *none}}
+    get: {operationId: getTable, responses: {"200": *ok, "404": *none}}
+  /free:`,
+	}},
 	"first requests with many": {document: "needs", service: reception(zones), phases: "01", tests: "change", edits: []string{
 		"{type: object, properties: {zone: {enum: [z]}, note: {enum: [n]}, more:", "{type: object, properties: {zone: {enum: [z]}, " + manyMembers() + "more:",
 	}},

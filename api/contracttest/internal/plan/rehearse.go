@@ -112,7 +112,11 @@ type rehearsal struct {
 // allAttempts are the ways to make a request, in the order in which they are tried.
 func (r *rehearsal) allAttempts() (all []attempt) {
 	described := r.operation.BodySchema()
-	if described == nil {
+	mayCreate := r.operation.EndsWithParameter() && slices.Contains([]string{http.MethodPost, http.MethodPut}, r.operation.Method)
+	switch {
+	case described == nil && mayCreate:
+		return []attempt{{}, {isFresh: true}}
+	case described == nil:
 		return []attempt{{}}
 	}
 	for _, example := range r.operation.ExamplesOfBody() {
@@ -157,6 +161,9 @@ func (r *rehearsal) send(way attempt, more string, then func(scenario.Interactio
 	return []scenario.Step{{
 		Send: func() (scenario.Request, error) {
 			filled, _ := adapted(r.draft, r.single)
+			if way.isFresh {
+				filled.freshenPath(r.draft)
+			}
 			if r.operation.BodySchema() != nil {
 				filled.body = r.body(way, more)
 			}
