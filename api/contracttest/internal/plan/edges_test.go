@@ -69,6 +69,9 @@ var edges = map[string]trial{
 	"texts": {document: "requests", service: requestGarden, phases: "1246", target: credentials, tests: `^stop, (body|no|media|mal)[^\\]*$`, edits: []string{
 		"post: {operationId: stop,", "post: {operationId: stop, requestBody: {required: true, content: {text/plain: {schema: {type: string, nullable: true, maxLength: 3}}}},",
 	}},
+	"conditions of a read": {document: "pots", service: potGarden, tests: "getPot.*If-Match", settings: declaredPots(), edits: []string{
+		"operationId: getPot\n      parameters: [", "operationId: getPot\n      parameters: [{name: If-Match, in: header, schema: {type: string}}, ",
+	}},
 	"odd conditions":                     {document: "pots", service: potGarden, phases: "6", tests: "(get|patch|delete)Pot, odd parameter If-", settings: declaredPots()},
 	"forms":                              {document: "requests", service: requestGarden, phases: "24", target: credentials, tests: "sendForm, body /", edits: []string{"count: {type: integer, maximum: 3}}", "count: {type: integer, maximum: 3}, more: {type: object, nullable: true, properties: {deep: {type: string, maxLength: 3}}}}"}},
 	"first requests of a change by POST": {document: "requests", service: requestGarden, phases: "0", target: credentials, tests: "putNote", edits: []string{"put: {operationId: putNote", "post: {operationId: putNote"}},
@@ -90,6 +93,7 @@ var edges = map[string]trial{
     get: {operationId: getTable, responses: {"200": *ok, "404": *none}}
   /free:`,
 	}},
+	"first requests with zones that are not found": {document: "needs", service: reception(zonesAsUnknown), phases: "01", tests: "book"},
 	"first requests with many": {document: "needs", service: reception(zones), phases: "01", tests: "change", edits: []string{
 		"{type: object, properties: {zone: {enum: [z]}, note: {enum: [n]}, more:", "{type: object, properties: {zone: {enum: [z]}, " + manyMembers() + "more:",
 	}},

@@ -84,6 +84,14 @@ func zones(sent map[string]any) int {
 	return 0
 }
 
+// zonesAsUnknown says that no zone exists.
+func zonesAsUnknown(sent map[string]any) int {
+	if sent["zone"] != nil {
+		return http.StatusNotFound
+	}
+	return 0
+}
+
 func zonesWithNotes(sent map[string]any) int {
 	if sent["note"] != nil {
 		return zones(sent)
