@@ -25,10 +25,14 @@ type session struct {
 	asked judge.Asked
 	// It may be refused because there are too many requests.
 	mayBeLimited bool
-	last         scenario.Interaction
-	// Of responses that are not as the document says.
+	// The last request, which a failure shows as what was sent. Where other requests only explain it, this one is put
+	// back: see succeedsInstead.
+	last scenario.Interaction
+	// Of responses that are not as the document says. Those of steps that are only tried are taken out again: see
+	// optional, succeedsInstead and confirm.
 	failures []scenario.Failure
-	doubt    func() []scenario.Step
+	// What must be true before a failure counts; nil: nothing.
+	doubt func() []scenario.Step
 	// The test must not take long.
 	isRehearsal bool
 }
