@@ -123,7 +123,7 @@ func (m *singleMaker) names(c *single, parameter *openapi3.Parameter, text strin
 	if c.use.IsNamedBy(c.operation, parameter.Name) {
 		c.withoutResource(parameter.Name, m.Values)
 	}
-	c.absent = true
+	c.namesNothing = true
 }
 
 // canChoose reports whether the client chooses the integer that a path parameter has.

@@ -273,7 +273,7 @@ func TestOddCondition(t *testing.T) {
 			continue
 		}
 		found++
-		isOfThing := c.use.IsOn(c.operation) && !c.absent
+		isOfThing := c.use.IsOn(c.operation) && !c.namesNothing
 		if !isOfThing || c.header.Get("If-Match") == "" {
 			t.Errorf("%s is for something that exists: %v, with If-Match: %s", c.name, isOfThing, c.header.Get("If-Match"))
 		}

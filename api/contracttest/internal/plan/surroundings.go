@@ -25,7 +25,7 @@ type surroundings struct {
 
 	// That the path names; its identity is nil if it names none.
 	thing  *scenario.Thing
-	absent bool // there is no such thing
+	absent bool // the path names nothing: by its test, or because nothing could be created
 	before bool // it was read before the request
 	// What the request names, and the test has not created.
 	needs []string
@@ -48,7 +48,7 @@ func (s *surroundings) steps() []scenario.Step {
 // creations create what the request needs.
 func (s *surroundings) creations() (steps []scenario.Step) {
 	s.thing = &scenario.Thing{ID: s.id}
-	s.absent = s.single.absent
+	s.absent = s.namesNothing
 	// So that there is something to stream.
 	if s.operation.Streams() && len(s.draft.Resources.All) > 0 {
 		steps = append(steps, scenario.Step{Create: s.draft.Resources.All[0].Thing(nil)})
