@@ -170,11 +170,12 @@ func (m *singleMaker) mediaTypes() {
 	}
 }
 
-// oddForm adds a test of a form where the document has no body. It is announced only, without the boundary of its parts:
-// some services look for them in any request that may have a body, and fail.
+// oddForm adds a test of a form that is announced only, without a body and without the boundary of its parts: some
+// services look for them in any request that may have a body, and fail.
 func (m *singleMaker) oddForm() {
 	c := m.add("odd media type", "odd media type, survived")
 	c.header.Set("Content-Type", "multipart/form-data")
+	c.body = nil
 	c.odd = true
 	c.changed = &scenario.Violation{Kind: scenario.InvalidBody, In: "body"}
 }

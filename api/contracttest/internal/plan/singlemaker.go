@@ -31,10 +31,10 @@ func (m *singleMaker) make() {
 	}
 	m.credentials()
 	m.parameters()
-	switch {
-	case m.operation.BodySchema() != nil:
+	if m.operation.BodySchema() != nil {
 		m.bodies()
-	case m.operation.Method != http.MethodGet:
+	}
+	if m.operation.Method != http.MethodGet {
 		m.oddForm()
 	}
 	m.otherMediaTypes()
