@@ -75,8 +75,7 @@ func (c *single) fillPath(d *draft.Draft, made *single) {
 func (c *single) freshenPath(d *draft.Draft) {
 	for _, parameter := range c.operation.Parameters {
 		wanted, _ := document.ParameterSchema(parameter)
-		isFixed := c.about == parameter.Name || c.use.IsNamedBy(c.operation, parameter.Name)
-		isOpen := parameter.In == "path" && !isFixed && c.isMadeUp(d, parameter)
+		isOpen := parameter.In == "path" && !c.isSettled(parameter) && c.isMadeUp(d, parameter)
 		if isOpen && wanted.Type.Is("string") && len(wanted.Enum) == 0 {
 			text, _ := document.Written(parameter, d.Values.Fresh(wanted, nil))
 			c.set(parameter, text)
@@ -94,10 +93,15 @@ func namesOf(d *draft.Draft, c *single, parameter *openapi3.Parameter) []string 
 		return nil
 	case parameter.In != "path":
 		return lessons.NamesOf(parameter)
-	case c.about == parameter.Name, c.use.IsNamedBy(c.operation, parameter.Name):
+	case c.isSettled(parameter):
 		return nil
 	}
 	return known.InPath(c.operation.Template, parameter.Name)
+}
+
+// isSettled reports whether a test is about a parameter, or creates what it names.
+func (c *single) isSettled(parameter *openapi3.Parameter) bool {
+	return c.about == parameter.Name || c.use.IsNamedBy(c.operation, parameter.Name)
 }
 
 // isMadeUp reports whether a request has the plainest value of a parameter.

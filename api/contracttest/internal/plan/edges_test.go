@@ -86,13 +86,8 @@ var edges = map[string]trial{
 	"first requests with paths that need not be": {document: "needs", service: reception(nothing), phases: "01", tests: "Seat", edits: []string{
 		"name: roomId, in: path, required: true,", "name: roomId, in: path,",
 	}},
-	"first requests that name what they create": {document: "needs", service: tables, phases: "01", tests: "listRooms, first|Table, (first|cred)", edits: []string{
-		"  /free:", `  /rooms/{roomId}/tables/{tableName}:
-    parameters: [*room, {name: tableName, in: path, required: true, schema: {type: string, maxLength: 40}}]
-    post: {operationId: makeTable, responses: {"201": *ok, "400": *none, "404": *none}}
-    get: {operationId: getTable, responses: {"200": *ok, "404": *none}}
-  /free:`,
-	}},
+	"first requests that name what they create":    {document: "needs", service: tables(http.StatusCreated), phases: "01", tests: "listRooms, first|Table, (first|cred)", edits: withTables},
+	"first requests that name what is not shown":   {document: "needs", service: tables(http.StatusNoContent), phases: "01", tests: "listRooms, first|Table, (first|cred)", edits: withTables},
 	"first requests with zones that are not found": {document: "needs", service: reception(zonesAsUnknown), phases: "01", tests: "book"},
 	"first requests with many": {document: "needs", service: reception(zones), phases: "01", tests: "change", edits: []string{
 		"{type: object, properties: {zone: {enum: [z]}, note: {enum: [n]}, more:", "{type: object, properties: {zone: {enum: [z]}, " + manyMembers() + "more:",
@@ -104,6 +99,15 @@ func withPot() http.Handler {
 	garden := newGarden(habits{})
 	plant(garden, 7)
 	return garden
+}
+
+// withTables adds the tables of a room to the document of needs.
+var withTables = []string{
+	"  /free:", `  /rooms/{roomId}/tables/{tableName}:
+    parameters: [*room, {name: tableName, in: path, required: true, schema: {type: string, maxLength: 40}}]
+    post: {operationId: makeTable, responses: {"201": *ok, "204": *ok, "400": *none, "404": *none}}
+    get: {operationId: getTable, responses: {"200": *ok, "404": *none}}
+  /free:`,
 }
 
 // declaredLists are the options that say what the document of lists does not.

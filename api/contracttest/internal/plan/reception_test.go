@@ -48,27 +48,29 @@ func reception(refuses func(sent map[string]any) int) func() http.Handler {
 	}
 }
 
-// tables returns a reception whose room has a table of each name in small letters, which a POST makes.
-func tables() http.Handler {
+// tables returns a reception whose room has a table of each name in small letters. A POST makes one, with a status.
+func tables(made int) func() http.Handler {
 	others := reception(nothing)()
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		name, isTable := strings.CutPrefix(r.URL.Path, "/rooms/room-1001/tables/")
-		if !isTable {
-			others.ServeHTTP(w, r)
-			return
-		}
-		isName := name == strings.ToLower(name)
-		a := answer{status: http.StatusNotFound}
-		switch {
-		case isName && r.Method == http.MethodPost:
-			a.status = http.StatusCreated
-		case r.Method == http.MethodPost:
-			a.status = http.StatusBadRequest
-		case isName:
-			a.status = http.StatusOK
-		}
-		a.write(w)
-	})
+	return func() http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			name, isTable := strings.CutPrefix(r.URL.Path, "/rooms/room-1001/tables/")
+			if !isTable {
+				others.ServeHTTP(w, r)
+				return
+			}
+			isName := name == strings.ToLower(name)
+			a := answer{status: http.StatusNotFound}
+			switch {
+			case isName && r.Method == http.MethodPost:
+				a.status = made
+			case r.Method == http.MethodPost:
+				a.status = http.StatusBadRequest
+			case isName:
+				a.status = http.StatusOK
+			}
+			a.write(w)
+		})
+	}
 }
 
 // These are what a reception refuses.
