@@ -166,7 +166,7 @@ func (d *Draft) identityOf(x *resources.Resource, thing *scenario.Thing, got sce
 
 // locatedID remembers the identity in Location, which must lead to a path of the read.
 func locatedID(x *resources.Resource, thing *scenario.Thing, got scenario.Interaction) error {
-	path, _, err := LeadsTo(got, got.Header.Get("Location")) // without one, to the path of the create
+	path, _, err := LeadsTo(got, got.Header.Get("Location")) // nothing leads to the create itself, which names no thing
 	if err != nil {
 		return err
 	}

@@ -147,9 +147,10 @@ func without(entries []Entry, text string) []Entry {
 func (p *Pool) Drop(names []string, value any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	text := fmt.Sprint(value)
 	for _, name := range names {
 		if entries := p.entries[name]; len(entries) > 0 {
-			p.entries[name] = without(entries, fmt.Sprint(value))
+			p.entries[name] = without(entries, text)
 		}
 	}
 }
