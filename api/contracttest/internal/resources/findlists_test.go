@@ -92,12 +92,7 @@ func TestItems(t *testing.T) {
 func TestOtherThanEqual(t *testing.T) {
 	t.Parallel()
 	const words = "before after since until less greater min max above below least most between not don't without excluded excluding except sorted order ignored"
-	for _, word := range append(strings.Fields(words), "other than") {
-		says := "Cups " + word + " this."
-		if !otherThanEqual.MatchString(says) || !otherThanEqual.MatchString(strings.ToUpper(says)) {
-			t.Errorf("%s selects what is equal", word)
-		}
-	}
+	checkWords(t, otherThanEqual, append(strings.Fields(words), "other than")...)
 	for word := range strings.FieldsSeq("color note another domain admin") {
 		if otherThanEqual.MatchString("Cups with the " + word + " of this.") {
 			t.Errorf("%s does not select what is equal", word)

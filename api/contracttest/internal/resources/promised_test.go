@@ -3,6 +3,7 @@ package resources
 import (
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -277,10 +278,16 @@ func TestIsPartial(t *testing.T) {
 func TestPartly(t *testing.T) {
 	t.Parallel()
 	const words = "only published active public visible available own owned your recent latest newest search matching popular"
-	for _, word := range append(strings.Fields(words), "current user") {
-		says := "Cups, " + word + "."
-		if !partly.MatchString(says) || !partly.MatchString(strings.ToUpper(says)) {
-			t.Errorf("a list of what is %s has all", word)
+	checkWords(t, partly, append(strings.Fields(words), "current user")...)
+}
+
+// checkWords fails unless a pattern finds each word in a sentence, in small and in capital letters.
+func checkWords(t *testing.T, pattern *regexp.Regexp, words ...string) {
+	t.Helper()
+	for _, word := range words {
+		says := "Cups, " + word + " this."
+		if !pattern.MatchString(says) || !pattern.MatchString(strings.ToUpper(says)) {
+			t.Errorf("%q is not found", says)
 		}
 	}
 }
