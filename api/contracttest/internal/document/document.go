@@ -75,7 +75,8 @@ func Parse(text []byte) (parsed *Document, err error) {
 // some rule, and their services can be tested nevertheless.
 func (d *Document) validate() {
 	err := d.Spec.Validate(context.Background(),
-		openapi3.DisableSchemaPatternValidation(), openapi3.DisableSchemaDefaultsValidation())
+		openapi3.DisableSchemaPatternValidation(), openapi3.DisableSchemaDefaultsValidation(),
+		openapi3.AllowExtraSiblingFields(silent...)) // they are of OpenAPI 3.1, and harm in no version
 	if err != nil {
 		reason, _, _ := strings.Cut(err.Error(), "\n")
 		d.Unsupport("the document, is not valid: %s", reason)
