@@ -45,6 +45,15 @@ var (
 // Escape writes a name as a token of a JSON Pointer (RFC 6901).
 func Escape(name string) string { return escaper.Replace(name) }
 
+// Pointer is a JSON Pointer to what is below names and indexes.
+func Pointer(names ...string) string {
+	pointer := ""
+	for _, name := range names {
+		pointer += "/" + Escape(name)
+	}
+	return pointer
+}
+
 // Unescape reads a token of a JSON Pointer in a URL. Braces of paths are often percent-encoded there.
 func Unescape(token string) string { return unescaper.Replace(token) }
 

@@ -24,7 +24,7 @@ func Unnamed(at string, value any, schemas ...*openapi3.Schema) (faults []scenar
 	}
 	isOpen := allowsUnnamed(schemas)
 	for name, member := range jsonvalue.Object(value) {
-		below := at + "/" + name
+		below := at + jsonvalue.Pointer(name)
 		named := Members(schemas, name)
 		isNamed := len(named) > 0
 		if isNamed {

@@ -11,6 +11,18 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
+// A name is escaped in a JSON Pointer.
+func TestPlaceOfUnnamed(t *testing.T) {
+	t.Parallel()
+	inner := openapi3.NewObjectSchema().WithProperty("name", openapi3.NewStringSchema())
+	wanted := openapi3.NewObjectSchema().WithProperty("a/b", inner)
+	value := map[string]any{"a/b": map[string]any{"c~d": "x"}}
+	faults := schema.Unnamed("", value, wanted)
+	if len(faults) != 1 || faults[0].Where != "body /a~1b/c~0d" {
+		t.Errorf("the faults are %v", faults)
+	}
+}
+
 // A member is unnamed if no part of a schema names it, unless a part says that there are others, or no part names any.
 func TestUnnamed(t *testing.T) {
 	t.Parallel()

@@ -120,10 +120,7 @@ func (r *faultReader) read(broken *jsonschema.ValidationError) {
 
 // add adds a fault at a place below that of the value.
 func (r *faultReader) add(at []string, keyword, text string) {
-	place := r.where
-	if len(at) > 0 {
-		place += " /" + strings.Join(at, "/")
-	}
+	place := strings.TrimSpace(r.where + " " + jsonvalue.Pointer(at...))
 	r.faults = append(r.faults, scenario.Fault{
 		Where:   place,
 		Keyword: keyword,

@@ -5,6 +5,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 )
 
@@ -53,7 +54,7 @@ func (g *Generator) inArray(wanted *openapi3.Schema, variant Variant) Variant {
 //	{"size": 1}                    without name: refused if it is required
 func (g *Generator) presence(wanted *openapi3.Schema, name string, property *openapi3.Schema) []Variant {
 	all := []Variant{{
-		Pointer: "/" + name,
+		Pointer: jsonvalue.Pointer(name),
 		Keyword: "required",
 		Value:   g.with(wanted, name, g.baseOf(name, property)),
 		Valid:   true,
@@ -61,7 +62,7 @@ func (g *Generator) presence(wanted *openapi3.Schema, name string, property *ope
 	without := g.with(wanted, name, nil)
 	delete(without, name)
 	return append(all, Variant{
-		Pointer: "/" + name,
+		Pointer: jsonvalue.Pointer(name),
 		Keyword: "required",
 		Value:   without,
 		Valid:   !isRequired(wanted, name),
@@ -75,7 +76,7 @@ func (g *Generator) memberVariants(wanted *openapi3.Schema, name string, propert
 		if !variant.Demand {
 			whole = g.with(wanted, name, variant.Value)
 		}
-		all = append(all, variant.below("/"+name, whole))
+		all = append(all, variant.below(jsonvalue.Pointer(name), whole))
 	}
 	return all
 }

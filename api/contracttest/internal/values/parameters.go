@@ -160,7 +160,7 @@ func (g *Generator) wrongTextsIn(wanted *openapi3.Schema, in string) (all []Vari
 	}
 	for _, name := range PropertyNames(flat) {
 		for _, wrong := range g.wrongTexts(flat.Properties[name].Value, in) {
-			all = append(all, wrong.below("/"+name, g.with(flat, name, wrong.Value)))
+			all = append(all, wrong.below(jsonvalue.Pointer(name), g.with(flat, name, wrong.Value)))
 		}
 	}
 	return all
