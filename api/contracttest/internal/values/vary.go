@@ -60,7 +60,10 @@ func (g *Generator) otherValue(flat *openapi3.Schema, old any) any {
 	case bool:
 		return number%2 == 0
 	case json.Number:
-		return json.Number(fmt.Sprint(number % 100))
+		low, high := Limits(flat)
+		low = max(low, 0)
+		choice := min(max(high-low, 0), 99) + 1
+		return json.Number(fmt.Sprint(low + number%choice))
 	case string:
 		return fmt.Sprint("Ficus ", number)
 	case []any:

@@ -14,7 +14,12 @@ func TestVaried(t *testing.T) {
 	for _, c := range []struct{ member, wanted, want string }{
 		{"a", `{"type":"string"}`, `"Ficus 1000003"`},
 		{"a", `{"type":"integer"}`, `3`},
-		{"a", `{"type":"integer","minimum":50}`, `50`},
+		{"a", `{"type":"integer","minimum":50}`, `53`},
+		{"a", `{"type":"integer","minimum":1,"maximum":5}`, `4`},
+		{"a", `{"type":"integer","minimum":7,"maximum":7}`, `7`},
+		{"a", `{"type":"integer","maximum":-1}`, `-1`},
+		{"a", `{"type":"number","maximum":2}`, `1`},
+		{"a", `{"type":"integer","multipleOf":5}`, `0`},
 		{"a", `{"type":"boolean"}`, `false`},
 		{"a", `{"type":"string","enum":["x","y"]}`, `"y"`},
 		{"a", `{"type":"string","maxLength":3}`, `"cus"`},
