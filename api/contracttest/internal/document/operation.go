@@ -166,7 +166,7 @@ func (o *Operation) ResponseAs(status int) (key string, response *openapi3.Respo
 func class(status int) string { return fmt.Sprintf("%dXX", status/100) }
 
 // Lists reports whether the document lists the status itself.
-func (o *Operation) Lists(status int) bool { return o.Spec.Responses.Status(status) != nil }
+func (o *Operation) Lists(status int) bool { return o.responses[strconv.Itoa(status)] != nil }
 
 // Succeeds reports whether a status is a success of the operation. Where the document lists successes,
 // "default" is not one of them. A default beside listed successes is for failures, whatever its status is.

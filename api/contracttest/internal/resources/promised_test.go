@@ -140,6 +140,7 @@ func TestAbsence(t *testing.T) {
 		{"400", false, false, false, true},
 		{"404", true, true, false, false},
 		{"410", true, true, true, true},
+		{"4XX", true, false, true, true},
 		{"default", true, false, true, true},
 	} {
 		response := fmt.Sprintf(`"%s": {description: It is not there.}`, c.status)
