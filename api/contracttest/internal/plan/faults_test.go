@@ -104,6 +104,7 @@ var faults = map[string]fault{
 	"a deletion changes all":                    {of: "pots inferred", at: "^DELETE", before: everything(recolor)},
 	"a deletion deletes all":                    {of: "pots declared", at: "^DELETE", before: func(g *garden, _ *http.Request) { g.beds["/pots"] = g.beds["/pots"][:min(1, len(g.beds["/pots"]))] }},
 	"a create replaces":                         {of: "pots inferred", at: "^POST", before: replacing},
+	"a refused create replaces":                 {of: "pots inferred", at: "^POST", before: overwriting},
 	"a create assigns one identity":             {of: below, at: "^POST /pots$", before: func(g *garden, _ *http.Request) { g.last = 5000; delete(g.beds, "/pots") }},
 	"a create counts what exists":               {of: below, at: "^POST /pots$", before: func(g *garden, _ *http.Request) { g.last = 5000 + len(g.beds["/pots"]); delete(g.beds, "/pots/5001") }},
 	"a default is another one":                  {of: "pots declared", before: func(g *garden, _ *http.Request) { g.defaults = map[string]any{"size": 4000} }},

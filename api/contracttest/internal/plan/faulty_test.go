@@ -210,11 +210,27 @@ func twice(all []any) []any   { return append(all, all...) }
 // replacing removes what a create is in the way of.
 func replacing(g *garden, r *http.Request) {
 	body(func(text string) string {
-		id := regexp.MustCompile(`"id":(\d+)`).FindStringSubmatch(text)
-		g.beds["/pots"] = slices.DeleteFunc(g.beds["/pots"], func(p *planted) bool { return p.id() == id[1] })
+		id := idIn(text)
+		g.beds["/pots"] = slices.DeleteFunc(g.beds["/pots"], func(p *planted) bool { return p.id() == id })
 		return text
 	})(g, r)
 }
+
+// overwriting changes what a create is in the way of. The garden refuses the create itself.
+func overwriting(g *garden, r *http.Request) {
+	body(func(text string) string {
+		id := idIn(text)
+		for _, p := range g.beds["/pots"] {
+			if p.id() == id {
+				recolor(p)
+			}
+		}
+		return text
+	})(g, r)
+}
+
+// idIn is the identity in the body of a create.
+func idIn(text string) string { return regexp.MustCompile(`"id":(\d+)`).FindStringSubmatch(text)[1] }
 
 // cached keeps what was there before the first write, and lists that.
 func cached(g *garden, r *http.Request) {
