@@ -236,23 +236,6 @@ type jsonNull struct{}
 
 func (jsonNull) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
 
-func TestType(t *testing.T) {
-	key := newKey(t, "a")
-	issuer := newIssuer(t, oidctest.New(t, key), func(c *oidc.Config) { c.RequireATJWT = true })
-	for _, typ := range []any{"at+jwt", "application/at+jwt", "AT+JWT", nil, "JWT", "", 7} {
-		header := map[jose.HeaderKey]any{jose.HeaderType: typ}
-		if typ == nil {
-			header = nil
-		}
-		signed := key.Sign(t, oidctest.Claims(nil), header)
-		if text, _ := typ.(string); strings.HasSuffix(strings.ToLower(text), "at+jwt") {
-			wantAccepted(t, issuer, signed, text)
-		} else {
-			wantRefused(t, issuer, signed, "at+jwt")
-		}
-	}
-}
-
 // A token with crit is refused. An empty list is not allowed (RFC 7515, section
 // 4.1.11), and no extension is supported.
 func TestCrit(t *testing.T) {

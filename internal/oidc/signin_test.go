@@ -49,9 +49,7 @@ func TestSignInIsPrivate(t *testing.T) {
 	for _, endpoint := range []string{"", "http://login.example.com/token", "/token", "javascript:alert(1)"} {
 		p := oidctest.New(t, newKey(t, "a"))
 		p.Change = func(_ string, w *httptest.ResponseRecorder) {
-			text := strings.Replace(w.Body.String(), oidctest.Issuer+"/token", endpoint, 1)
-			w.Body.Reset()
-			w.Body.WriteString(text)
+			replaceBody(w, strings.Replace(w.Body.String(), oidctest.Issuer+"/token", endpoint, 1))
 		}
 		signIn := oidc.NewSignIn(oidc.Config{Issuer: oidctest.Issuer, Log: slog.New(slog.DiscardHandler), Transport: p})
 		if authorization, token := signIn.Endpoints(t.Context()); authorization != "" || token != "" {
