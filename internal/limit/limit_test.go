@@ -70,23 +70,6 @@ func TestRateLimitIsNotChangedByOtherTokens(t *testing.T) {
 	})
 }
 
-// A limiter is kept while it is not full, also when the older ones are dropped.
-func TestRateLimitWhenLimitersAreDropped(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := NewRates[string](Rate{Limit: 10, Per: 10 * time.Second}, 0)
-		time.Sleep(9500 * time.Millisecond)
-		for range 10 {
-			use(l, "a")
-		}
-		time.Sleep(500 * time.Millisecond)
-		for _, id := range []string{"b", "a"} {
-			if h, refused := use(l, id); refused != (id == "a") {
-				t.Errorf("half a second after token a has used its limit, token %s has %q, refused %v", id, left(h), refused)
-			}
-		}
-	})
-}
-
 // Full limiters are dropped, others are not.
 func TestFullLimitersAreDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -133,14 +116,6 @@ func TestLimitsAllocateNothing(t *testing.T) {
 		if got := testing.AllocsPerRun(1000, f); got != 0 {
 			t.Errorf("%s: %v allocations, want none", what, got)
 		}
-	}
-}
-
-func BenchmarkRateLimit(b *testing.B) {
-	rates, h := NewRates[string](Rate{Limit: 1000, Per: time.Second}, 0), http.Header{}
-	b.ReportAllocs()
-	for b.Loop() {
-		rates.Use("mGdgoH14hxFz").Describe(h)
 	}
 }
 
