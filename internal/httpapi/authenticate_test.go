@@ -1,18 +1,15 @@
 package httpapi_test
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/plantstore/plantstore/gen/plantapi"
-	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/token"
 )
@@ -45,49 +42,9 @@ func TestInvalidCredentialsGetOneResponse(t *testing.T) {
 	}
 	first := ""
 	for name, text := range texts {
-		a := s.post(`{"id":1,"name":"n"}`, header("Authorization", "Bearer "+text))
-		a.Header.Del("Date")
-		a.Header.Del("X-Request-Id")
-		got := fmt.Sprintln(a.Status, a.Header, a.body)
-		if first == "" {
-			first = got
-		}
-		if got != first {
+		got := alike(s.post(`{"id":1,"name":"n"}`, header("Authorization", "Bearer "+text)))
+		if first = cmp.Or(first, got); got != first {
 			t.Errorf("%s: got\n%swant the response to the others\n%s", name, got, first)
-		}
-	}
-}
-
-// No token gets into a response or the log, wherever it was sent and whatever fails.
-func TestTokensAreNotExposed(t *testing.T) {
-	store := openStore(t)
-	text := newToken(t, store, token.Write)
-	var log bytes.Buffer
-	for name, plants := range map[string]plant.Store{
-		"no fault":     store,
-		"store down":   faultyPlants{store, func() error { return plant.ErrUnavailable }},
-		"a bug":        faultyPlants{store, func() error { return errors.New("a bug of ours") }},
-		"another, bad": faultyPlants{store, func() error { panic("a bug of ours") }},
-	} {
-		for _, tokens := range []token.Store{store, faultyTokens{store, errors.New("tokens are down")}} {
-			s := newService(t, offline, withStore(store), withPlants(plants), withTokens(tokens), withLog(&log))
-			for _, target := range []string{"/plants", "/plants?access_token=" + text, "/plants/" + text, "/" + text} {
-				for _, authorization := range []string{"Bearer " + text, "Bearer " + text[:64], "Basic " + text, "Bearer " + staticToken} {
-					a := s.call(http.MethodPost, target, `{"id":1,"name":"n"}`, header("Authorization", authorization))
-					got := fmt.Sprint(a.Status, a.Header, a.body)
-					if strings.Contains(got, text[16:50]) || strings.Contains(got, staticToken) {
-						t.Errorf("%s: the response to POST %s with %s has the token: %s", name, target, authorization, got)
-					}
-				}
-			}
-		}
-	}
-	if log.Len() == 0 {
-		t.Error("nothing was logged")
-	}
-	for _, secret := range []string{text[16:50], staticToken} {
-		if strings.Contains(log.String(), secret) {
-			t.Errorf("the log has the token:\n%s", &log)
 		}
 	}
 }
@@ -126,28 +83,22 @@ func TestNoContinueBeforeAuthentication(t *testing.T) {
 		"Content-Type: application/json\r\nContent-Length: 19\r\n\r\n", false).wantError(t, plantapi.CodeNoCredentials)
 }
 
-// If the store of tokens fails, the response is a 5xx and not 401.
+// If the store of tokens fails, the response is a 5xx and not 401. A client that has closed its sending half of the
+// connection, and still reads, gets it, too: net/http cancels the context of its request, which is not that of the
+// work on it.
 func TestTokenStoreDown(t *testing.T) {
 	store := openStore(t)
 	for err, want := range map[error]plantapi.ErrorCode{
 		token.ErrUnavailable:        plantapi.CodeUnavailable,
 		errors.New("a bug of ours"): plantapi.CodeInternal,
+		context.Canceled:            plantapi.CodeUnavailable,
 	} {
 		s := newService(t, offline, withStore(store), withTokens(faultyTokens{store, err}))
 		s.post("", header("Authorization", "Bearer "+unknownToken()), func(r *http.Request) {
+			ctx, cancel := context.WithCancel(r.Context())
+			cancel()
+			*r = *r.WithContext(ctx)
 			r.Body, r.ContentLength = untouchable{t}, -1
 		}).wantError(t, want)
 	}
-}
-
-// A client that has closed its sending half of the connection, and still reads, is refused as others are:
-// net/http cancels the context of its request, which is not that of the work on it.
-func TestTokenStoreDownAfterTheClientHalfClosed(t *testing.T) {
-	store := openStore(t)
-	s := newService(t, offline, withStore(store), withTokens(faultyTokens{store, context.Canceled}))
-	s.post(`{"id":1,"name":"n"}`, header("Authorization", "Bearer "+unknownToken()), func(r *http.Request) {
-		ctx, cancel := context.WithCancel(r.Context())
-		cancel()
-		*r = *r.WithContext(ctx)
-	}).wantError(t, plantapi.CodeUnavailable)
 }

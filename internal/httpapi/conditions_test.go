@@ -64,3 +64,31 @@ func TestConditions(t *testing.T) {
 		}
 	}
 }
+
+// A list of ETags is read as RFC 9110, section 8.8.3 and section 5.6.1, says. TestParameterMessages has wrong ones.
+func TestListsOfETags(t *testing.T) {
+	s := newService(t)
+	etag := s.call(http.MethodPut, "/plants/1", `{"name":"n"}`).plant(t).ETag
+	for value, want := range map[string]int{
+		`"a" ,W/"` + etag + `",,`:         http.StatusNotModified,
+		`"a,", W/"b"	, "` + etag + `" `:   http.StatusNotModified,
+		`"` + etag[1:] + `"`:              http.StatusOK,
+		`"*"`:                             http.StatusOK,
+		`"` + strings.ToUpper(etag) + `"`: http.StatusOK,
+		`"a`:                              http.StatusBadRequest,
+		`"a" "b"`:                         http.StatusBadRequest,
+		`*, "a"`:                          http.StatusBadRequest,
+		``:                                http.StatusBadRequest,
+	} {
+		a := s.call(http.MethodGet, "/plants/1", "", header("If-None-Match", value))
+		if a.StatusCode != want || want != http.StatusBadRequest && a.Header.Get("ETag") != `"`+etag+`"` {
+			t.Errorf("If-None-Match: %s gets %s %v, want %d", value, a.Status, a.Header, want)
+		}
+	}
+	inTwoLines := func(r *http.Request) {
+		for _, name := range []string{"If-None-Match", "If-Match"} {
+			r.Header[name] = []string{`"a"`, `"` + etag + `"`}
+		}
+	}
+	s.call(http.MethodGet, "/plants/1", "", inTwoLines).wantStatus(t, http.StatusNotModified)
+}

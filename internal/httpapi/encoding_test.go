@@ -1,13 +1,13 @@
 package httpapi_test
 
 import (
-	"bytes"
 	"compress/gzip"
 	"errors"
 	"io"
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/plantstore/plantstore/api"
@@ -53,92 +53,81 @@ var acceptEncodings = []struct {
 func TestAcceptEncoding(t *testing.T) {
 	t.Parallel()
 	s := newService(t, withOptions(func(o *httpapi.Options) { o.CORSOrigins = []string{"https://a.example"} }))
+	for _, c := range acceptEncodings {
+		wantEncoding(t, s.encoded(http.MethodGet, "/openapi.yaml", "", c.values...), c.gzip)
+	}
 	handlers, err := docs.Handlers(api.Document, nil)
 	must.NoError(t, err)
 	maps.Copy(handlers, page.Handlers(nil))
 	delete(handlers, "/docs/") // a redirect
-	transport := &http.Transport{DisableCompression: true}
-	defer transport.CloseIdleConnections()
-	for _, path := range slices.Sorted(maps.Keys(handlers)) {
-		etags := map[bool]string{} // by gzip
-		var content []byte
-		for _, c := range acceptEncodings {
-			get := func(method, condition string) (*http.Response, []byte) {
-				r, err := http.NewRequestWithContext(t.Context(), method, s.url+path, nil)
-				must.NoError(t, err)
-				r.Header["Accept-Encoding"] = c.values // nil: the transport adds none
-				if condition != "" {
-					r.Header.Set("If-None-Match", condition)
-				}
-				resp, err := transport.RoundTrip(r)
-				must.NoError(t, err)
-				content, err := io.ReadAll(resp.Body)
-				must.NoError(t, errors.Join(err, resp.Body.Close()))
-				return resp, content
+	for path := range handlers {
+		plain, gzip := s.encoded(http.MethodGet, path, ""), s.encoded(http.MethodGet, path, "", "gzip")
+		wantEncoding(t, plain, false)
+		wantEncoding(t, gzip, true)
+		if unzip(t, gzip.body) != plain.body || plain.body == "" || plain.Header.Get("ETag") == gzip.Header.Get("ETag") {
+			t.Errorf("%s: a compressed response differs from a plain one, or has its ETag", path)
+		}
+		for _, c := range []struct {
+			known, other response
+			values       []string
+		}{{plain, gzip, nil}, {gzip, plain, []string{"gzip"}}} {
+			etag := c.known.Header.Get("ETag")
+			head := s.encoded(http.MethodHead, path, "", c.values...)
+			wantEncoding(t, head, c.values != nil)
+			if head.ContentLength != int64(len(c.known.body)) || head.Header.Get("ETag") != etag {
+				t.Errorf("HEAD %s with Accept-Encoding %q = %v, GET %v", path, c.values, head.Header, c.known.Header)
 			}
-			got, body := get(http.MethodGet, "")
-			wantEncoding(t, got, c.gzip)
-			if got.ContentLength != int64(len(body)) {
-				t.Errorf("%s has the length %d, want %d", path, got.ContentLength, len(body))
-			}
-			if c.gzip {
-				body = unzip(t, body)
-			}
-			if content == nil {
-				content = body
-			}
-			if !bytes.Equal(body, content) || len(body) == 0 {
-				t.Errorf("%s with Accept-Encoding %q has other content", path, c.values)
-			}
-
-			etag := got.Header.Get("ETag")
-			if known := etags[c.gzip]; known != "" && etag != known || etag == etags[!c.gzip] {
-				t.Errorf("%s with Accept-Encoding %q has the ETag %s, others have %v", path, c.values, etag, etags)
-			}
-			etags[c.gzip] = etag
-			head, _ := get(http.MethodHead, "")
-			wantEncoding(t, head, c.gzip)
-			if head.ContentLength != got.ContentLength || head.Header.Get("ETag") != etag {
-				t.Errorf("HEAD %s with Accept-Encoding %q = %v, GET %v", path, c.values, head.Header, got.Header)
-			}
-			known, _ := get(http.MethodGet, etag)
+			known := s.encoded(http.MethodGet, path, etag, c.values...)
 			if known.StatusCode != http.StatusNotModified || known.Header.Get("ETag") != etag || !varies(known) {
 				t.Errorf("GET %s with its ETag %s = %s %v", path, etag, known.Status, known.Header)
 			}
-			if other := etags[!c.gzip]; other != "" {
-				if resp, _ := get(http.MethodGet, other); resp.StatusCode != http.StatusOK {
-					t.Errorf("GET %s with the ETag of the other encoding = %s", path, resp.Status)
-				}
-			}
+			s.encoded(http.MethodGet, path, c.other.Header.Get("ETag"), c.values...).wantStatus(t, http.StatusOK)
 		}
 	}
 }
 
-// wantEncoding fails unless a response is plain, or compressed with gzip, and says that this
-// depends on Accept-Encoding.
-func wantEncoding(t *testing.T, resp *http.Response, gzip bool) {
-	t.Helper()
-	want := ""
-	if gzip {
-		want = "gzip"
+// encoded sends a request with values of Accept-Encoding, none if there are none, and If-None-Match if it is not empty.
+func (s *service) encoded(method, path, etag string, values ...string) response {
+	s.t.Helper()
+	r, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, nil)
+	must.NoError(s.t, err)
+	r.Header["Accept-Encoding"] = values // nil: the transport adds none
+	if etag != "" {
+		r.Header.Set("If-None-Match", etag)
 	}
-	if got := resp.Header.Get("Content-Encoding"); got != want || !varies(resp) {
-		t.Errorf("%s %s with Accept-Encoding %q is encoded with %q, want %q; Vary: %q", resp.Request.Method,
-			resp.Request.URL.Path, resp.Request.Header["Accept-Encoding"], got, want, resp.Header["Vary"])
+	transport := &http.Transport{DisableCompression: true, DisableKeepAlives: true}
+	resp, err := transport.RoundTrip(r)
+	must.NoError(s.t, err)
+	text, err := io.ReadAll(resp.Body)
+	must.NoError(s.t, errors.Join(err, resp.Body.Close()))
+	return response{resp, string(text)}
+}
+
+// wantEncoding fails unless a response is plain, or compressed with gzip, says that this
+// depends on Accept-Encoding, and has the length of its body.
+func wantEncoding(t *testing.T, a response, gzip bool) {
+	t.Helper()
+	request, want := a.Request, map[bool]string{true: "gzip"}[gzip]
+	if got := a.Header.Get("Content-Encoding"); got != want || !varies(a) {
+		t.Errorf("%s %s with Accept-Encoding %q is encoded with %q, want %q; Vary: %q", request.Method, request.URL.Path,
+			request.Header["Accept-Encoding"], got, want, a.Header["Vary"])
+	}
+	if request.Method == http.MethodGet && a.ContentLength != int64(len(a.body)) {
+		t.Errorf("%s has the length %d, want %d", request.URL.Path, a.ContentLength, len(a.body))
 	}
 }
 
 // varies reports whether Vary of a response names Accept-Encoding, beside Origin.
-func varies(resp *http.Response) bool {
-	vary := resp.Header["Vary"]
+func varies(a response) bool {
+	vary := a.Header["Vary"]
 	return slices.Contains(vary, "Accept-Encoding") && slices.Contains(vary, "Origin")
 }
 
-func unzip(t *testing.T, compressed []byte) []byte {
+func unzip(t *testing.T, compressed string) string {
 	t.Helper()
-	reader, err := gzip.NewReader(bytes.NewReader(compressed))
+	reader, err := gzip.NewReader(strings.NewReader(compressed))
 	must.NoError(t, err)
 	content, err := io.ReadAll(reader) // checks the length and the checksum
 	must.NoError(t, err)
-	return content
+	return string(content)
 }

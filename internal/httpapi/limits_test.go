@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"regexp"
 	"strconv"
 	"strings"
@@ -19,8 +17,8 @@ import (
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/testing/must"
-	"github.com/plantstore/plantstore/internal/testing/plantcontract"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 	"github.com/plantstore/plantstore/internal/token"
 )
@@ -38,28 +36,11 @@ func forEachOperation(t *testing.T, f func(t *testing.T, method, path string)) {
 	}
 }
 
-// address sends requests to a handler from one IP address.
-type address struct {
-	t       *testing.T
-	handler http.Handler
-	addr    string
-	body    io.Reader
-}
-
-// addressOf returns an address whose responses are checked against the document and
-// whose request body must not be read.
-func addressOf(t *testing.T, handler http.Handler) address {
-	return address{t, plantcontract.Plants().Handler(t, handler), "192.0.2.1:4711", untouchable{t}}
-}
-
-func (c address) send(method, path, token string) response {
-	c.t.Helper()
-	r := httptest.NewRequestWithContext(c.t.Context(), method, path, c.body)
-	r.RemoteAddr = c.addr
-	r.Header.Set("Authorization", "Bearer "+token)
-	w := httptest.NewRecorder()
-	c.handler.ServeHTTP(w, r)
-	return response{w.Result(), w.Body.String()}
+// sendUnread sends a request with a token, and with a body that must not be read.
+func (s *service) sendUnread(t *testing.T, method, path, token string, changes ...func(*http.Request)) response {
+	t.Helper()
+	unread := func(r *http.Request) { r.Body, r.ContentLength = untouchable{t}, -1 }
+	return s.send(method, path, "", append(changes, unread, header("Authorization", "Bearer "+token))...)
 }
 
 // newToken stores a token and returns its text.
@@ -73,29 +54,29 @@ func newToken(t testing.TB, store token.Store, scopes ...token.Scope) string {
 // Every operation counts against the rate limit of its token and says what is left.
 // Beyond the limit it is refused before anything of the request is read.
 func TestRateLimitOfEveryOperation(t *testing.T) {
-	store := openStore(t)
-	handler := newService(t, offline, withStore(store), withOptions(func(o *httpapi.Options) {
-		o.RateLimit = httpapi.Rate{Limit: 2, Per: time.Hour}
-	})).handler
+	s := newService(t, offline, withOptions(func(o *httpapi.Options) { o.RateLimit = httpapi.Rate{Limit: 2, Per: time.Hour} }))
 	forEachOperation(t, func(t *testing.T, method, path string) {
-		c := addressOf(t, handler)
-		text := newToken(t, store, token.Read, token.Write)
-		c.body = http.NoBody
+		text := newToken(t, s.store, token.Read, token.Write)
 		for remaining := 1; remaining >= 0; remaining-- {
-			a := c.send(method, path+"?unknown", text)
+			a := s.send(method, path+"?unknown", "", header("Authorization", "Bearer "+text))
 			if a.StatusCode == http.StatusTooManyRequests {
 				t.Fatalf("got %s with %d left", a.Status, remaining+1)
 			}
 			wantQuota(t, a, 2, remaining)
 		}
-		c.body = untouchable{t}
-		a := c.send(method, path+"?unknown", text)
+		a := s.sendUnread(t, method, path+"?unknown", text)
 		a.wantError(t, plantapi.CodeTooManyRequests)
 		wantQuota(t, a, 2, 0)
-		if after, err := strconv.Atoi(a.Header.Get("Retry-After")); err != nil || after < 1 || after > 1800 {
-			t.Errorf("Retry-After is %q, want up to half an hour", a.Header.Get("Retry-After"))
-		}
+		wantRetryAfter(t, a, 1800)
 	})
+}
+
+// wantRetryAfter fails unless a client may try again after so many seconds, or before.
+func wantRetryAfter(t testing.TB, a response, most int) {
+	t.Helper()
+	if after, err := strconv.Atoi(a.Header.Get("Retry-After")); err != nil || after < 1 || after > most {
+		t.Errorf("Retry-After is %q, want up to %d seconds", a.Header.Get("Retry-After"), most)
+	}
 }
 
 func wantQuota(t testing.TB, a response, limit, remaining int) {
@@ -108,18 +89,15 @@ func wantQuota(t testing.TB, a response, limit, remaining int) {
 
 // Each token has a rate limit of its own. Requests without the scope do not count.
 func TestRateLimitPerToken(t *testing.T) {
-	store := openStore(t)
-	c := addressOf(t, newService(t, offline, withStore(store), withOptions(func(o *httpapi.Options) {
-		o.RateLimit = httpapi.Rate{Limit: 1, Per: time.Hour}
-	})).handler)
-	a, b := newToken(t, store, token.Read), newToken(t, store, token.Read)
-	c.send("POST", "/plants", a).wantError(t, plantapi.CodeInsufficientScope)
+	s := newService(t, offline, withOptions(func(o *httpapi.Options) { o.RateLimit = httpapi.Rate{Limit: 1, Per: time.Hour} }))
+	a, b := newToken(t, s.store, token.Read), newToken(t, s.store, token.Read)
+	s.sendUnread(t, "POST", "/plants", a).wantError(t, plantapi.CodeInsufficientScope)
 	for _, text := range []string{a, b, staticToken} {
-		c.send("GET", "/plants", text).wantStatus(t, http.StatusOK)
-		c.send("GET", "/plants", text).wantError(t, plantapi.CodeTooManyRequests)
-		c.send("GET", "/nowhere", text).wantError(t, plantapi.CodeNoSuchPath)
+		s.sendUnread(t, "GET", "/plants", text).wantStatus(t, http.StatusOK)
+		s.sendUnread(t, "GET", "/plants", text).wantError(t, plantapi.CodeTooManyRequests)
+		s.sendUnread(t, "GET", "/nowhere", text).wantError(t, plantapi.CodeNoSuchPath)
 	}
-	c.send("POST", "/plants", a).wantError(t, plantapi.CodeInsufficientScope)
+	s.sendUnread(t, "POST", "/plants", a).wantError(t, plantapi.CodeInsufficientScope)
 }
 
 // heldPlants is a real store whose List waits. Each call sends the channel that
@@ -140,94 +118,78 @@ func (s heldPlants) List(ctx context.Context, page plant.Page) ([]plant.Plant, b
 	}
 }
 
-// heldList is a request for a list that is in flight until leave is closed.
-type heldList struct {
-	leave    chan struct{}
-	response chan response
-}
-
-// startList sends a request for a list and returns once it is in flight.
-func startList(t *testing.T, handler http.Handler, store heldPlants) heldList {
+// startList sends a request for a list and returns once it is in flight. finish ends it and checks its response.
+func startList(t *testing.T, s *service, store heldPlants) (finish func()) {
 	t.Helper()
-	response := make(chan response, 1)
-	go func() { response <- addressOf(t, handler).send("GET", "/plants", staticToken) }()
-	return heldList{wait.For(t, "a call of List", store.began), response}
-}
-
-// finish ends the wait of the request and checks its response.
-func (l heldList) finish(t *testing.T) {
-	t.Helper()
-	close(l.leave)
-	wait.For(t, "the response to a list", l.response).wantStatus(t, http.StatusOK)
+	ended := make(chan response, 1)
+	go func() { ended <- s.sendUnread(t, "GET", "/plants", staticToken) }()
+	leave := wait.For(t, "a call of List", store.began)
+	return func() {
+		t.Helper()
+		close(leave)
+		wait.For(t, "the response to a list", ended).wantStatus(t, http.StatusOK)
+	}
 }
 
 // While MaxInFlight requests are in flight, every operation is refused before anything
 // of the request is read. Requests with bad credentials and those without an
 // operation are not refused for that, and do not count.
 func TestCapacityOfEveryOperation(t *testing.T) {
-	store := openStore(t)
-	held := heldPlants{store, make(chan chan struct{}, 3)}
-	handler := newService(t, offline, withStore(store), withPlants(held),
-		withOptions(func(o *httpapi.Options) { o.MaxInFlight = 2 })).handler
-	first, second := startList(t, handler, held), startList(t, handler, held)
+	held := heldPlants{openStore(t), make(chan chan struct{}, 3)}
+	s := newService(t, offline, withStore(held.Store.(store.Store)), withPlants(held),
+		withOptions(func(o *httpapi.Options) { o.MaxInFlight = 2 }))
+	finishFirst, finishSecond := startList(t, s, held), startList(t, s, held)
 	forEachOperation(t, func(t *testing.T, method, path string) {
 		if strings.HasPrefix(path, "/changes") {
 			return // TestStreamsHaveALimitOfTheirOwn
 		}
-		c := addressOf(t, handler)
-		a := c.send(method, path, staticToken)
+		a := s.sendUnread(t, method, path, staticToken)
 		a.wantError(t, plantapi.CodeUnavailable)
-		if a.Header.Get("Retry-After") == "" {
-			t.Error("there is no Retry-After")
-		}
-		c.send(method, path, "nonsense").wantError(t, plantapi.CodeBadCredentials)
+		wantRetryAfter(t, a, 1)
+		s.sendUnread(t, method, path, "nonsense").wantError(t, plantapi.CodeBadCredentials)
 	})
-	c := addressOf(t, handler)
-	c.send("OPTIONS", "/plants", "").wantStatus(t, http.StatusNoContent)
-	c.send("GET", "/nowhere", "").wantError(t, plantapi.CodeNoSuchPath)
+	s.sendUnread(t, "OPTIONS", "/plants", "").wantStatus(t, http.StatusNoContent)
+	s.sendUnread(t, "GET", "/nowhere", "").wantError(t, plantapi.CodeNoSuchPath)
 
-	first.finish(t)
-	c.send("GET", "/plants/1", staticToken).wantError(t, plantapi.CodeNoSuchPlant)
-	third := startList(t, handler, held)
-	c.send("GET", "/plants/1", staticToken).wantError(t, plantapi.CodeUnavailable)
-	second.finish(t)
-	third.finish(t)
+	finishFirst()
+	s.sendUnread(t, "GET", "/plants/1", staticToken).wantError(t, plantapi.CodeNoSuchPlant)
+	finishThird := startList(t, s, held)
+	s.sendUnread(t, "GET", "/plants/1", staticToken).wantError(t, plantapi.CodeUnavailable)
+	finishSecond()
+	finishThird()
 }
 
 func TestFailedAuthLimitPerAddress(t *testing.T) {
-	store := openStore(t)
-	s := newService(t, offline, withStore(store), withOptions(func(o *httpapi.Options) {
-		o.FailedAuth = httpapi.Rate{Limit: 3, Per: time.Hour}
-	}))
-	used, unused := newToken(t, store, token.Read), newToken(t, store, token.Read)
-	bad := addressOf(t, s.handler)
-	bad.send("GET", "/plants", used).wantStatus(t, http.StatusOK)
+	s := newService(t, offline, withOptions(func(o *httpapi.Options) { o.FailedAuth = httpapi.Rate{Limit: 3, Per: time.Hour} }))
+	used, unused := newToken(t, s.store, token.Read), newToken(t, s.store, token.Read)
+	send := func(address, text string) response {
+		t.Helper()
+		return s.sendUnread(t, "GET", "/plants", text, func(r *http.Request) { r.RemoteAddr = address })
+	}
+	const bad = "192.0.2.1:4711"
+	send(bad, used).wantStatus(t, http.StatusOK)
 	for _, text := range []string{"nonsense", unknownToken(), used[:64]} {
-		bad.send("GET", "/plants", text).wantError(t, plantapi.CodeBadCredentials)
+		send(bad, text).wantError(t, plantapi.CodeBadCredentials)
 	}
 	for range 3 {
-		a := bad.send("GET", "/plants", unknownToken())
+		a := send(bad, unknownToken())
 		if e := a.wantError(t, plantapi.CodeTooManyRequests); e.Message != "too many requests with bad credentials, try again later" {
 			t.Errorf("got %s", a.body)
 		}
 		wantQuota(t, a, 3, 0)
-		if after, err := strconv.Atoi(a.Header.Get("Retry-After")); err != nil || after < 1 || after > 1200 {
-			t.Errorf("Retry-After is %q, want up to 20 minutes", a.Header.Get("Retry-After"))
-		}
+		wantRetryAfter(t, a, 1200)
 	}
 	// From the same address every valid token is accepted, used before or not, and a
 	// request without credentials gets its own error.
 	for _, text := range []string{used, unused, staticToken} {
-		a := bad.send("GET", "/plants", text).wantStatus(t, http.StatusOK)
-		if a.Header.Get("RateLimit-Limit") != "" {
+		if a := send(bad, text).wantStatus(t, http.StatusOK); a.Header.Get("RateLimit-Limit") != "" {
 			t.Error("the response to a valid token has the headers of a rate limit")
 		}
 	}
-	s.send("GET", "/plants", "", func(r *http.Request) { r.RemoteAddr = bad.addr }).
-		wantError(t, plantapi.CodeNoCredentials)
+	s.send("GET", "/plants", "", func(r *http.Request) { r.RemoteAddr = bad }).wantError(t, plantapi.CodeNoCredentials)
 
 	// Other addresses have limits of their own; an IPv6 address is its /64.
-	for addr, want := range map[string]plantapi.ErrorCode{
+	for address, want := range map[string]plantapi.ErrorCode{
 		"192.0.2.2:1":            plantapi.CodeBadCredentials,
 		"192.0.2.1:9":            plantapi.CodeTooManyRequests,
 		"[::ffff:192.0.2.1]:1":   plantapi.CodeTooManyRequests,
@@ -236,19 +198,12 @@ func TestFailedAuthLimitPerAddress(t *testing.T) {
 		"[2001:db8:0:1:ff::1]:1": plantapi.CodeBadCredentials,
 		"@":                      plantapi.CodeBadCredentials,
 	} {
-		other := bad
-		other.addr = addr
-		other.send("GET", "/plants", "nonsense").wantError(t, want)
+		send(address, "nonsense").wantError(t, want)
 	}
-	host := bad
-	for i := range 4 {
-		host.addr = fmt.Sprintf("[2001:db8:0:3::%d]:1", i)
-		want := plantapi.CodeBadCredentials
-		if i == 3 {
-			want = plantapi.CodeTooManyRequests
-		}
-		host.send("GET", "/plants", "nonsense").wantError(t, want)
+	for i := range 3 {
+		send(fmt.Sprintf("[2001:db8:0:3::%d]:1", i), "nonsense").wantError(t, plantapi.CodeBadCredentials)
 	}
+	send("[2001:db8:0:3::3]:1", "nonsense").wantError(t, plantapi.CodeTooManyRequests)
 }
 
 // unknownToken returns a token of the right form that is not stored.
@@ -260,47 +215,35 @@ func unknownToken() string {
 func readOnly(o *httpapi.Options) { o.ReadOnly = true }
 
 // A read-only service refuses every operation that the document gives the scope
-// write, before it reads anything of the body, and no other.
+// write, before it reads anything of the body, and no other. The operator knows it, so
+// this is logged only if all requests are.
 func TestReadOnly(t *testing.T) {
-	writes := newService(t, offline)
-	log := new(bytes.Buffer)
-	handler := newService(t, offline, withStore(writes.store), withLog(log), withOptions(readOnly)).handler
-	refused := 0
-	forEachOperation(t, func(t *testing.T, method, path string) {
-		c := addressOf(t, handler)
-		c.send(method, path, "nonsense").wantError(t, plantapi.CodeBadCredentials)
-		a := c.send(method, path, staticToken)
-		if method == http.MethodGet {
-			if a.StatusCode == http.StatusServiceUnavailable {
-				t.Errorf("a read is refused: %s", a.body)
+	for _, logAll := range []bool{false, true} {
+		log := new(bytes.Buffer)
+		s := newService(t, offline, withLog(log), withOptions(readOnly), withOptions(func(o *httpapi.Options) { o.LogAll = logAll }))
+		refused := 0
+		forEachOperation(t, func(t *testing.T, method, path string) {
+			a := s.sendUnread(t, method, path, staticToken)
+			if method == http.MethodGet {
+				if a.StatusCode == http.StatusServiceUnavailable {
+					t.Errorf("a read is refused: %s", a.body)
+				}
+				return
 			}
-			return
+			refused++
+			if e := a.wantError(t, plantapi.CodeUnavailable); !strings.Contains(e.Message, "the service is read-only for now") {
+				t.Errorf("the message is %q", e.Message)
+			}
+			if got := a.Header.Get("Retry-After"); got != "5" {
+				t.Errorf("Retry-After is %q, want 5", got)
+			}
+		})
+		if refused < 5 {
+			t.Errorf("%d operations are refused, want at least 5", refused)
 		}
-		refused++
-		if e := a.wantError(t, plantapi.CodeUnavailable); !strings.Contains(e.Message, "the service is read-only for now") {
-			t.Errorf("the message is %q", e.Message)
+		logged := strings.Count(log.String(), `"error":50300`)
+		if want := map[bool]int{true: refused}[logAll]; logged != want {
+			t.Errorf("%d refusals are logged, want %d:\n%s", logged, want, log)
 		}
-		if got := a.Header.Get("Retry-After"); got != "5" {
-			t.Errorf("Retry-After is %q, want 5", got)
-		}
-	})
-	if refused < 5 {
-		t.Errorf("%d operations are refused, want at least 5", refused)
-	}
-	if log.Len() > 0 {
-		t.Errorf("the operator knows it, and the log has:\n%s", log)
-	}
-}
-
-// A complete write to a read-only service changes nothing, and is logged if all
-// requests are.
-func TestReadOnlyChangesNothing(t *testing.T) {
-	log := new(bytes.Buffer)
-	s := newService(t, withLog(log), withOptions(readOnly), withOptions(func(o *httpapi.Options) { o.LogAll = true }))
-	s.post(`{"id":1,"name":"n"}`).wantError(t, plantapi.CodeUnavailable)
-	s.call(http.MethodPut, "/plants/1", `{"name":"n"}`).wantError(t, plantapi.CodeUnavailable)
-	s.wantNone(1)
-	if got := strings.Count(log.String(), `"error":50300`); got != 2 {
-		t.Errorf("the log has %d of the 2 requests:\n%s", got, log)
 	}
 }

@@ -172,7 +172,7 @@ func TestRequestLog(t *testing.T) {
 	})
 }
 
-// The log contains no body, and no token, wherever a client put it.
+// The log contains no body, and no token, wherever a client put it. No response contains the token.
 func TestLogContainsNoSecret(t *testing.T) {
 	s, log, _ := observed(t, func(real plant.Store) plant.Store {
 		return faultyPlants{real, func() error { panic("a plant called secret-name, " + staticToken + " and " + leaked) }}
@@ -180,22 +180,31 @@ func TestLogContainsNoSecret(t *testing.T) {
 	mine, text := token.New("laptop", []token.Scope{token.Read, token.Write}, time.Hour)
 	must.NoError(t, s.store.CreateToken(t.Context(), mine))
 	with := header("Authorization", "Bearer "+text)
-	s.post(`{"id":1,"name":"secret-body"}`, with)
-	s.call(http.MethodGet, "/plants/1?token="+text, "", with)
-	s.call(http.MethodGet, "/plants/"+text, "", with)
-	s.call(http.MethodGet, "/"+text+"/"+text, "", with)
-	s.call(text, "/plants", "", with)
-	s.call(http.MethodGet, "/plants", "", with, header("X-Request-Id", text))
-	s.call(http.MethodGet, "/plants", "", with, header("If-None-Match", text), header("Cookie", text))
-	s.call(http.MethodGet, "/plants/"+staticToken, "")
-	s.call(http.MethodGet, "/plants", "", header("X-Request-Id", staticToken))
-	s.call(staticToken, "/plants", "")
+	for _, a := range []response{
+		s.post(`{"id":1,"name":"secret-body"}`, with),
+		s.call(http.MethodGet, "/plants/1?token="+text, "", with),
+		s.call(http.MethodGet, "/plants/"+text, "", with),
+		s.call(http.MethodGet, "/"+text+"/"+text, "", with),
+		s.call(text, "/plants", "", with),
+		s.call(http.MethodGet, "/plants", "", with, header("X-Request-Id", text)),
+		s.call(http.MethodGet, "/plants", "", with, header("If-None-Match", text), header("Cookie", text)),
+		s.call(http.MethodGet, "/plants", "", header("Authorization", "Bearer "+text[:64])),
+		s.call(http.MethodGet, "/plants", "", header("Authorization", "Basic "+text)),
+		s.call(http.MethodGet, "/plants/"+staticToken, ""),
+		s.call(http.MethodGet, "/plants", "", header("X-Request-Id", staticToken)),
+		s.call(staticToken, "/plants", ""),
+	} {
+		got := fmt.Sprint(a.Status, a.Header, a.body)
+		if strings.Contains(got, text[16:50]) || strings.Contains(got, staticToken) {
+			t.Errorf("a response has the token: %s", got)
+		}
+	}
 	for _, secret := range []string{text, text[:30], leaked, staticToken, "secret-body", "token="} {
 		if strings.Contains(log.String(), secret) {
 			t.Errorf("the log holds %s:\n%s", secret, log)
 		}
 	}
-	if l := log.lines(t); len(l) != 10 || l[0].Token != mine.ID || !strings.Contains(l[0].Err, "secret-name") {
+	if l := log.lines(t); len(l) != 12 || l[0].Token != mine.ID || !strings.Contains(l[0].Err, "secret-name") {
 		t.Errorf("logged %d lines:\n%s", len(l), log)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -46,13 +45,10 @@ func TestResetStream(t *testing.T) {
 	held := endedPlants{began: make(chan struct{}, 1), proceed: make(chan struct{}), ended: make(chan error, 1)}
 	s, log, registry := observed(t, func(real plant.Store) plant.Store { held.Store = real; return held }, failed)
 	handled := make(chan struct{}, 3)
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := startTLS(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() { handled <- struct{}{} }()
 		s.handler.ServeHTTP(w, r)
-	}))
-	server.EnableHTTP2 = true
-	server.StartTLS()
-	t.Cleanup(server.Close)
+	}), true)
 	proceed := sync.OnceFunc(func() { close(held.proceed) })
 	t.Cleanup(proceed) // before the server is closed
 	reset := func(method, path, body string) {

@@ -1,7 +1,6 @@
 package httpapi_test
 
 import (
-	"context"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -16,7 +15,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/plantstore/plantstore/gen/plantapi"
-	"github.com/plantstore/plantstore/gen/plantclient"
 	"github.com/plantstore/plantstore/internal/feed"
 	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/plantstore/plantstore/internal/plant"
@@ -43,8 +41,7 @@ type service struct {
 	store   store.Store
 	feed    *feed.Feed
 	handler http.Handler
-	url     string                           // empty if the service is offline
-	client  *plantclient.ClientWithResponses // has every scope
+	url     string // empty if the service is offline
 }
 
 // config is what newService makes a service of. Its options change it.
@@ -134,7 +131,6 @@ func newService(t testing.TB, options ...option) *service {
 		server.Close()
 	})
 	s.url = server.URL
-	s.client = s.clientWith(staticToken)
 	return s
 }
 
@@ -195,15 +191,6 @@ func opened(t testing.TB, store store.Store, err error) store.Store {
 	must.NoError(t, err)
 	t.Cleanup(func() { expect.NoError(t, store.Close()) })
 	return store
-}
-
-// clientWith returns a generated client that sends the given token.
-func (s *service) clientWith(token string) *plantclient.ClientWithResponses {
-	s.t.Helper()
-	client, err := plantclient.NewClientWithResponses(s.url,
-		plantclient.WithHTTPClient(plantcontract.Plants().Client(s.t)), plantclient.WithRequestEditorFn(bearer(token)))
-	must.NoError(s.t, err)
-	return client
 }
 
 // response is a response whose body has been read.
@@ -325,16 +312,8 @@ func (s *service) wantNone(id int64) {
 func (s *service) with(t testing.TB) *service {
 	sub := *s
 	sub.t = t
-	sub.client = sub.clientWith(staticToken)
 	return &sub
 }
 
 // sorted compares lists without regard to order.
 var sorted = cmpopts.SortSlices(func(a, b string) bool { return a < b })
-
-func bearer(token string) plantclient.RequestEditorFn {
-	return func(_ context.Context, r *http.Request) error {
-		r.Header.Set("Authorization", "Bearer "+token)
-		return nil
-	}
-}

@@ -42,26 +42,20 @@ func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
 // largePage is a store whose list has 240 KiB of JSON.
 var largePage = &mapPlants{sorted: []plant.Plant{{ID: 1, Name: "n"}, {ID: 2, Name: strings.Repeat("\x01", 40<<10)}}}
 
-// serveLists serves largePage, and returns a function that requests a list of up to limit
-// plants. It must be called in a synctest bubble.
-func serveLists(t *testing.T, http2 bool, options ...option) (list func(limit int) (*http.Response, error)) {
+type getFunc func(path string) (*http.Response, error)
+
+// servePipes serves plants with the timeouts of package server. It returns a function that sends a GET on a
+// new connection, and a channel that gets a value when the handler of a request ends. It must be called in a
+// synctest bubble.
+func servePipes(t *testing.T, plants plant.Store, http2 bool, options ...option) (get getFunc, ended <-chan time.Time) {
 	t.Helper()
-	get, _ := servePipesTo(t, largePage, noTokens{}, staticToken, http2, options...)
-	return func(limit int) (*http.Response, error) { return get(fmt.Sprintf("/plants?limit=%d", limit)) }
+	return servePipesTo(t, plants, noTokens{}, staticToken, http2, options...)
 }
 
-// servePipes serves plants with the timeouts of package server, and returns a
-// function that sends a GET on a new connection. It must be called in a synctest
-// bubble.
-func servePipes(t *testing.T, plants plant.Store, http2 bool) (get func(path string) (*http.Response, error)) {
-	t.Helper()
-	get, _ = servePipesTo(t, plants, noTokens{}, staticToken, http2)
-	return get
-}
-
-// servePipesTo is servePipes for a client with a token. It also returns a channel that
-// gets a value when the handler of a request ends.
-func servePipesTo(t *testing.T, plants plant.Store, tokens token.Store, text string, http2 bool, options ...option) (get func(path string) (*http.Response, error), ended <-chan time.Time) {
+// servePipesTo is servePipes for a client with a token.
+func servePipesTo(
+	t *testing.T, plants plant.Store, tokens token.Store, text string, http2 bool, options ...option,
+) (get getFunc, ended <-chan time.Time) {
 	t.Helper()
 	changes := feed.New(plants)
 	t.Cleanup(changes.Stop)
@@ -124,7 +118,8 @@ func forBoth(t *testing.T, test func(t *testing.T, http2 bool)) {
 // A client that reads a page in 30 seconds gets it, also if it reads in bursts.
 func TestSlowReaderIsServed(t *testing.T) {
 	forBoth(t, func(t *testing.T, http2 bool) {
-		resp, err := serveLists(t, http2)(2)
+		get, _ := servePipes(t, largePage, http2)
+		resp, err := get("/plants?limit=2")
 		must.NoError(t, err)
 		defer resp.Body.Close()
 		var n int64
@@ -144,10 +139,10 @@ func TestSlowReaderIsServed(t *testing.T) {
 func TestClientsThatDoNotRead(t *testing.T) {
 	forBoth(t, func(t *testing.T, http2 bool) {
 		const slots = 4
-		list := serveLists(t, http2, withOptions(func(o *httpapi.Options) { o.MaxInFlight = slots }))
+		get, _ := servePipes(t, largePage, http2, withOptions(func(o *httpapi.Options) { o.MaxInFlight = slots }))
 		var unread []*http.Response
 		for range 2 * slots {
-			resp, err := list(2)
+			resp, err := get("/plants?limit=2")
 			must.NoError(t, err)
 			defer resp.Body.Close()
 			if resp.StatusCode != http.StatusOK {
@@ -156,7 +151,7 @@ func TestClientsThatDoNotRead(t *testing.T) {
 			unread = append(unread, resp)
 		}
 		began := time.Now()
-		other, err := list(1)
+		other, err := get("/plants?limit=1")
 		must.NoError(t, err)
 		defer other.Body.Close()
 		if took := time.Since(began); other.StatusCode != http.StatusOK || took != 0 {
@@ -232,55 +227,59 @@ func TestClientsThatSendSlowly(t *testing.T) {
 	}
 }
 
+// startTLS serves a handler, with HTTP/2 or HTTP/1.1.
+func startTLS(t *testing.T, handler http.Handler, http2 bool) *httptest.Server {
+	t.Helper()
+	server := httptest.NewUnstartedServer(handler)
+	server.EnableHTTP2 = http2
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	return server
+}
+
 // When the memory is needed, a client that waits gives way: it reads a response or
 // sends a body, in each version of HTTP.
 func TestClientGivesWay(t *testing.T) {
 	for name, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
-		for _, path := range []string{"/plants", "/changes", "/changes:stream", "POST"} {
-			t.Run(name+path, func(t *testing.T) {
+		for _, target := range []string{"GET /plants", "GET /changes", "GET /changes:stream", "POST /plants"} {
+			t.Run(name+" "+target, func(t *testing.T) {
 				t.Parallel()
 				s := newService(t, withPlants(&largeFeed{}))
 				ended := make(chan struct{})
-				server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				server := startTLS(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					defer close(ended)
 					s.handler.ServeHTTP(w, r)
-				}))
-				server.EnableHTTP2 = http2
-				server.StartTLS()
-				t.Cleanup(server.Close)
+				}), http2)
+				method, path, _ := strings.Cut(target, " ")
 				account, size := httpapi.Unread(s.handler)
-				if path == "POST" {
-					account, size = httpapi.Bodies(s.handler)
-				}
+				body, sender := io.Pipe()
+				t.Cleanup(func() { sender.Close() })
 				fill := func() {
 					wait.Until(t, "the request is in the account", func() bool { return !httpapi.HasRoom(account, size) })
 					other := &limit.Holding{Key: "other", Bytes: size}
 					account.Hold(other, true)
 					other.Release()
 				}
-				if path == "POST" {
-					body, sender := io.Pipe()
-					t.Cleanup(func() { sender.Close() })
+				if method == http.MethodPost {
+					account, size = httpapi.Bodies(s.handler)
 					go func() { _, _ = sender.Write(make([]byte, 32<<10)) }()
-					r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/plants", body)
-					must.NoError(t, err)
-					r.Header.Set("Authorization", "Bearer "+staticToken)
-					r.Header.Set("Content-Type", "application/json")
 					go fill()
-					resp, err := server.Client().Do(r)
-					must.NoError(t, err)
-					defer resp.Body.Close()
+				} else {
+					sender.Close()
+				}
+				r, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, body)
+				must.NoError(t, err)
+				r.Header.Set("Authorization", "Bearer "+staticToken)
+				r.Header.Set("Content-Type", "application/json")
+				resp, err := server.Client().Do(r)
+				must.NoError(t, err)
+				defer resp.Body.Close()
+				if method == http.MethodPost {
 					if resp.StatusCode != http.StatusServiceUnavailable {
 						t.Errorf("a body that gives way is %s, want 503", resp.Status)
 					}
 					return
 				}
-				r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+path, nil)
-				must.NoError(t, err)
-				r.Header.Set("Authorization", "Bearer "+staticToken)
-				resp, err := server.Client().Do(r)
-				must.NoError(t, err)
-				defer resp.Body.Close()
 				fill()
 				wait.For(t, "the end of the response", ended)
 				if n, err := io.Copy(io.Discard, resp.Body); err == nil || n > 20<<20 {

@@ -3,10 +3,10 @@ package httpapi_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store/sqlite"
 	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/plantcontract"
@@ -194,16 +195,14 @@ func (s *hangingTokens) Token(ctx context.Context, id string) (token.Token, erro
 // whenever the token ends.
 func TestStreamEndsWithinASecondOfToken(t *testing.T) {
 	must.HaveTime(t)
-	for _, http2 := range []bool{false, true} {
-		for _, reads := range []bool{true, false} {
-			for _, how := range []string{"revoked", "expired", "expired while the store does not respond"} {
-				t.Run(fmt.Sprintf("HTTP/2 %v, reads %v, %s", http2, reads, how), func(t *testing.T) {
-					// Just after the token was looked up, when it is noticed last.
-					for _, after := range []time.Duration{1210 * time.Millisecond, 1610 * time.Millisecond} {
-						synctest.Test(t, func(t *testing.T) { tryTokenEnd(t, http2, reads, how, after) })
-					}
-				})
-			}
+	for _, reads := range []bool{true, false} {
+		for _, how := range []string{"revoked", "expired", "expired while the store does not respond"} {
+			t.Run(fmt.Sprintf("reads %v, %s", reads, how), func(t *testing.T) {
+				// Just after the token was looked up, when it is noticed last.
+				for _, after := range []time.Duration{1210 * time.Millisecond, 1610 * time.Millisecond} {
+					forBoth(t, func(t *testing.T, http2 bool) { tryTokenEnd(t, http2, reads, how, after) })
+				}
+			})
 		}
 	}
 }
@@ -244,34 +243,27 @@ func tryTokenEnd(t *testing.T, http2, reads bool, how string, after time.Duratio
 
 // A stream that has nothing to send sends a comment every 15 seconds.
 func TestHeartbeat(t *testing.T) {
-	for name, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				resp, err := servePipes(t, &oneChange{}, http2)("/changes:stream?after=" + positionOfOne)
-				must.NoError(t, err)
-				defer resp.Body.Close()
-				for _, want := range []time.Duration{0, 15 * time.Second, 15 * time.Second, 15 * time.Second, 15 * time.Second} { // the timeouts of the server are shorter
-					began, comment := time.Now(), make([]byte, 3)
-					if _, err := io.ReadFull(resp.Body, comment); err != nil || string(comment) != ":\n\n" ||
-						time.Since(began) != want {
-						t.Fatalf("after %v the stream has %q, %v, want a comment after %v", time.Since(began), comment,
-							err, want)
-					}
-				}
-			})
-		})
-	}
+	forBoth(t, func(t *testing.T, http2 bool) {
+		get, _ := servePipes(t, &oneChange{}, http2)
+		resp, err := get("/changes:stream?after=" + positionOfOne)
+		must.NoError(t, err)
+		defer resp.Body.Close()
+		began := time.Now()
+		for n := range 5 { // the timeouts of the server are shorter
+			comment := make([]byte, 3)
+			_, err := io.ReadFull(resp.Body, comment)
+			if err != nil || string(comment) != ":\n\n" || time.Since(began) != time.Duration(n)*15*time.Second {
+				t.Fatalf("after %v the stream has %q, %v, want comment %d", time.Since(began), comment, err, n)
+			}
+		}
+	})
 }
 
 // A stream does not use the connection after its end. With HTTP/2, net/http panics if
 // it does.
 func TestStreamEndsOverHTTP2(t *testing.T) {
 	t.Parallel()
-	s := newService(t, offline)
-	server := httptest.NewUnstartedServer(s.handler)
-	server.EnableHTTP2 = true
-	server.StartTLS()
-	t.Cleanup(server.Close)
+	server := startTLS(t, newService(t, offline).handler, true)
 	for range 500 { // without the wait, some of the first hundred end the process
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodHead, server.URL+"/changes:stream", nil)
 		must.NoError(t, err)
@@ -285,27 +277,97 @@ func TestStreamEndsOverHTTP2(t *testing.T) {
 	}
 }
 
-// A client that does not read its stream is disconnected.
+// A client that does not read its stream is disconnected, and the operator can see it.
 func TestStreamThatIsNotRead(t *testing.T) {
-	for name, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				get := servePipes(t, &oneChange{}, http2)
-				resp, err := get("/changes:stream")
-				must.NoError(t, err)
-				defer resp.Body.Close()
-				time.Sleep(31 * time.Second)
-				if n, err := io.Copy(io.Discard, resp.Body); err == nil || n > 5<<20 { // an HTTP/2 client buffers 4 MiB
-					t.Errorf("read %d bytes after 31 seconds, %v, want a connection that was cut off", n, err)
-				}
-				again, err := get("/changes:stream")
-				must.NoError(t, err)
-				defer again.Body.Close()
-				event, err := bufio.NewReaderSize(again.Body, 1<<20).ReadString('}')
-				if err != nil || len(event) < 6<<20 {
-					t.Errorf("after it connected again, the client read %d bytes, %v, want 6 MiB", len(event), err)
-				}
-			})
-		})
+	forBoth(t, func(t *testing.T, http2 bool) {
+		log := &logged{}
+		get, ended := servePipes(t, &oneChange{}, http2, withLog(log))
+		resp, err := get("/changes:stream")
+		must.NoError(t, err)
+		defer resp.Body.Close()
+		time.Sleep(31 * time.Second)
+		if n, err := io.Copy(io.Discard, resp.Body); err == nil || n > 5<<20 { // an HTTP/2 client buffers 4 MiB
+			t.Errorf("read %d bytes after 31 seconds, %v, want a connection that was cut off", n, err)
+		}
+		wait.For(t, "the end of the stream", ended)
+		synctest.Wait() // until it is logged
+		lines := log.lines(t)
+		if len(lines) != 1 || lines[0].Msg != "response cut short" || lines[0].Status != 499 || lines[0].Operation != "streamChanges" {
+			t.Errorf("logged %+v", lines)
+		}
+		again, err := get("/changes:stream")
+		must.NoError(t, err)
+		defer again.Body.Close()
+		event, err := bufio.NewReaderSize(again.Body, 1<<20).ReadString('}')
+		if err != nil || len(event) < 6<<20 {
+			t.Errorf("after it connected again, the client read %d bytes, %v, want 6 MiB", len(event), err)
+		}
+	})
+}
+
+// A client that disconnects from a stream is normal.
+func TestClientDisconnectsFromStream(t *testing.T) {
+	forBoth(t, func(t *testing.T, http2 bool) {
+		log := &logged{}
+		get, ended := servePipes(t, &oneChange{}, http2, withLog(log))
+		resp, err := get("/changes:stream")
+		must.NoError(t, err)
+		resp.Body.Close()
+		wait.For(t, "the end of the stream", ended)
+		synctest.Wait()
+		if lines := log.lines(t); len(lines) != 0 {
+			t.Errorf("logged %+v", lines)
+		}
+	})
+}
+
+// A stream that has to end within an event, for example because its token expires, sends
+// nothing after it. The end event would become a part of it.
+func TestStreamEndsWithinAnEvent(t *testing.T) {
+	forBoth(t, func(t *testing.T, http2 bool) {
+		store, err := sqlite.Open(t.Context(), sqlite.Memory)
+		tokens := opened(t, store, err)
+		mine, text := token.New("laptop", []token.Scope{token.Read}, time.Second)
+		must.NoError(t, tokens.CreateToken(t.Context(), mine))
+		get, _ := servePipesTo(t, &oneChange{}, tokens, text, http2)
+		resp, err := get("/changes:stream")
+		must.NoError(t, err)
+		defer resp.Body.Close()
+		time.Sleep(1300 * time.Millisecond) // the token has expired, and the stream does not wait for its client any more
+		read, err := io.ReadAll(resp.Body)
+		body := string(read)
+		if !strings.HasPrefix(body, "id: ") || strings.Contains(body, "\n\n") || strings.Contains(body, "event") {
+			t.Errorf("the stream has %d bytes from %.40q on, %v, want a part of an event", len(body), body, err)
+		}
+	})
+}
+
+// failingFeed is a store that has no second page of changes.
+type failingFeed struct {
+	plant.Store
+	err error
+}
+
+func (s failingFeed) Changes(ctx context.Context, after *plant.Position, limit int) ([]plant.Change, plant.Position, error) {
+	if after != nil {
+		return nil, plant.Position{}, s.err
+	}
+	return s.Store.Changes(ctx, after, limit)
+}
+
+// If the store fails, the client of a stream is told, and the operator sees the cause.
+func TestStreamEndsWithItsStore(t *testing.T) {
+	t.Parallel()
+	for cause, code := range map[error]plantapi.ErrorCode{
+		errors.New("disk full of eels"):                             plantapi.CodeInternal,
+		fmt.Errorf("temporary file of eels: %w", plant.ErrDiskFull): plantapi.CodeUnavailable,
+	} {
+		log := &logged{}
+		s := newService(t, withLog(log), wrapPlants(func(real plant.Store) plant.Store { return failingFeed{real, cause} }))
+		s.post(`{"id":1,"name":"n"}`)
+		s.follow("").want("stored 1", fmt.Sprint("end ", code), "EOF") // which comes after the log
+		if lines := log.lines(t); len(lines) != 1 || lines[0].Operation != "streamChanges" || !strings.Contains(lines[0].Err, "eels") {
+			t.Errorf("logged %+v, want the cause %v", lines, cause)
+		}
 	}
 }
