@@ -91,24 +91,3 @@ func read(t *testing.T, name string) string {
 	must.NoError(t, err)
 	return strings.ReplaceAll(string(text), "\r\n", "\n")
 }
-
-// edit is a mistake in a file: a text is replaced by another one. The checks find it, and say want.
-type edit struct{ old, new, want string }
-
-// in returns the text with the mistake.
-func (e edit) in(t *testing.T, text string) string {
-	t.Helper()
-	edited := strings.Replace(text, e.old, e.new, 1)
-	if edited == text {
-		t.Fatalf("there is no %q to edit", e.old)
-	}
-	return edited
-}
-
-// found fails the test unless an error says what the mistake is.
-func (e edit) found(t *testing.T, err error) {
-	t.Helper()
-	if err == nil || !strings.Contains(err.Error(), e.want) {
-		t.Errorf("the error is %v, want %q in it", err, e.want)
-	}
-}
