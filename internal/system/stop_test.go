@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -69,26 +68,11 @@ func (a *acknowledged) wantStored(t *testing.T, r *program.Server) {
 // restart every acknowledged plant is there. PLANTSTORE_TEST_STOP_ROUNDS is how often.
 func TestStop(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	testStop(t, func() (*program.Server, error) { return program.Launch(dir, stopEnv(), "--addr", "127.0.0.1:0") })
-}
-
-func stopEnv() []string {
-	return []string{"GORACE=" + os.Getenv("GORACE"), "PLANTSTORE_TOKEN=" + program.Token}
-}
-
-// testStop tests a program that launch starts on the same store each time.
-func testStop(t *testing.T, launch func() (*program.Server, error)) {
-	start := func() *program.Server {
-		r, err := launch()
-		must.NoError(t, err)
-		t.Cleanup(r.Kill)
-		return r
-	}
+	store := filepath.Join(t.TempDir(), "plants.db")
 	var created acknowledged
 	rounds := must.Number(t, "PLANTSTORE_TEST_STOP_ROUNDS", 2)
 	for round := range rounds {
-		r, before := start(), created.count()
+		r, before := program.OneOf(t, store), created.count()
 		var clients sync.WaitGroup
 		for n := range 64 {
 			clients.Go(func() {
@@ -111,9 +95,7 @@ func testStop(t *testing.T, launch func() (*program.Server, error)) {
 			return
 		}
 	}
-	r := start()
-	r.Token = program.Token
-	created.wantStored(t, r)
+	created.wantStored(t, program.OneOf(t, store))
 	t.Logf("in %d rounds %d plants were acknowledged, and are there", rounds, created.count())
 }
 
