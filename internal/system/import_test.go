@@ -27,54 +27,6 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
-// Lost responses and a service that is busy or broken delay an import and an
-// export, but do not change their result.
-func TestImportThroughFaults(t *testing.T) {
-	t.Parallel()
-	must.HaveTime(t)
-	r := program.Serve(t, "plantstore.db")
-	var requests atomic.Int64
-	proxy := startProxy(t, r.URL, func(w http.ResponseWriter, req *http.Request, forward http.Handler) {
-		switch requests.Add(1) {
-		case 2: // the plants are stored, and the response is lost
-			forward.ServeHTTP(httptest.NewRecorder(), req)
-			panic(http.ErrAbortHandler)
-		case 3:
-			w.Header().Set("Retry-After", "1")
-			w.WriteHeader(http.StatusTooManyRequests)
-		case 5:
-			w.WriteHeader(http.StatusBadGateway)
-		case 6: // cut short
-			w.Header().Set("Content-Length", "1000")
-			_, _ = w.Write([]byte("{"))
-		default:
-			forward.ServeHTTP(w, req)
-		}
-	})
-	plants := plantsNDJSON(2500, "plant")
-	file := written(t, "plants.ndjson", plants)
-	through := r.With(proxy, r.Token)
-	began := time.Now()
-	// Plants whose response was lost may be new or not.
-	sum := regexp.MustCompile(`^(1,500 new, 0 already there, 0 refused, 1,000|2,000 new, 0 already there, 0 refused, 500) new or already there, in `)
-	if out := through.Do(t, "import", file); !sum.MatchString(out) {
-		t.Errorf("import says %s", out)
-	}
-	if took := time.Since(began); took < time.Second {
-		t.Errorf("the import took %v, want more than the second of Retry-After", took)
-	}
-	if requests.Load() < 6 {
-		t.Errorf("%d requests were sent, too few to meet every fault", requests.Load())
-	}
-	requests.Store(1)
-	if out := through.Do(t, "export", "--format", "ndjson"); out != plants {
-		t.Errorf("the export differs from the import: %.300s", out)
-	}
-	if requests.Load() < 6 {
-		t.Errorf("the export sent %d requests, too few to meet every fault", requests.Load())
-	}
-}
-
 // progressLine matches the lines that a command prints every five seconds.
 var progressLine = regexp.MustCompile(`(?m)^[0-9,]+ plants, .*\n`)
 
