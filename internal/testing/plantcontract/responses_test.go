@@ -3,9 +3,7 @@ package plantcontract
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"log/slog"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -33,33 +31,18 @@ func (v *faultRecorder) Errorf(format string, args ...any) {
 	v.faults = append(v.faults, fmt.Sprintf(format, args...))
 }
 
-// response is what a wrong handler may change before it is sent.
-type response struct {
-	status int
-	header http.Header
-	body   string
-}
-
-// responseOf returns the response of a handler.
-func responseOf(h http.Handler, r *http.Request) *response {
-	recorder := record(h, r)
-	return &response{recorder.Code, recorder.Header(), recorder.Body.String()}
-}
-
-func (a *response) write(w http.ResponseWriter) {
-	maps.Copy(w.Header(), a.header)
-	w.WriteHeader(a.status)
-	_, _ = io.WriteString(w, a.body)
-}
-
-func (a *response) replace(old, new string) {
-	if !strings.Contains(a.body, old) {
-		panic(fmt.Sprintf("the response %s has no %s to break", a.body, old))
+// replace breaks the body of a response.
+func replace(a *httptest.ResponseRecorder, old, new string) {
+	body := a.Body.String()
+	if !strings.Contains(body, old) {
+		panic(fmt.Sprintf("the response %s has no %s to break", body, old))
 	}
-	a.body = strings.Replace(a.body, old, new, 1)
+	a.Body = bytes.NewBufferString(strings.Replace(body, old, new, 1))
 }
 
-func withoutDetails(a *response) { a.body = details.ReplaceAllString(a.body, "") }
+func withoutDetails(a *httptest.ResponseRecorder) {
+	a.Body = bytes.NewBuffer(details.ReplaceAll(a.Body.Bytes(), nil))
+}
 
 var details = regexp.MustCompile(`,"details":\[.*\]`)
 
@@ -82,7 +65,7 @@ var requests = map[string]struct{ method, path, token, body string }{
 func TestRightHandler(t *testing.T) {
 	handler := realHandler(t, nil)
 	for name := range requests {
-		if v := ask(t, handler, name, func(*response) {}); len(v.faults) > 0 {
+		if v := ask(t, handler, name, func(*httptest.ResponseRecorder) {}); len(v.faults) > 0 {
 			t.Errorf("%s is correct, but has the faults: %s", name, v.faults)
 		}
 	}
@@ -95,32 +78,32 @@ func TestWrongHandlers(t *testing.T) {
 	handler := realHandler(t, nil)
 	for name, c := range map[string]struct {
 		request string
-		wrong   func(*response)
+		wrong   func(*httptest.ResponseRecorder)
 		want    string
 	}{
-		"the id in a Plant":                   {"create", func(a *response) { a.replace(`{`, `{"id":1,`) }, "body /id: properties"},
-		"an unlisted error number":            {"invalid", func(a *response) { a.replace("40002", "40099") }, "body /error: ErrorCode"},
-		"an error number for another status":  {"invalid", func(a *response) { a.replace("40002", "50000") }, "body /error: ErrorCode"},
+		"the id in a Plant":                   {"create", func(a *httptest.ResponseRecorder) { replace(a, `{`, `{"id":1,`) }, "body /id: properties"},
+		"an unlisted error number":            {"invalid", func(a *httptest.ResponseRecorder) { replace(a, "40002", "40099") }, "body /error: ErrorCode"},
+		"an error number for another status":  {"invalid", func(a *httptest.ResponseRecorder) { replace(a, "40002", "50000") }, "body /error: ErrorCode"},
 		"an invalid body without details":     {"invalid", withoutDetails, "body /details: ErrorCode"},
 		"a bad parameter without details":     {"parameter", withoutDetails, "body /details: ErrorCode"},
 		"an id given twice without details":   {"id twice", withoutDetails, "body /details: ErrorCode"},
-		"no request id":                       {"create", func(a *response) { a.header.Del("X-Request-Id") }, "header X-Request-Id: required"},
-		"no request id for a wrong path":      {"unknown path", func(a *response) { a.header.Del("X-Request-Id") }, "header X-Request-Id: required"},
-		"no Allow":                            {"wrong method", func(a *response) { a.header.Del("Allow") }, "header Allow: required"},
-		"Allow too long":                      {"wrong method", func(a *response) { a.header.Set("Allow", "PUT, "+a.header.Get("Allow")) }, "lists [GET HEAD OPTIONS POST PUT]"},
-		"Allow too short":                     {"options", func(a *response) { a.header.Set("Allow", "OPTIONS") }, "lists [OPTIONS], but the path offers [GET HEAD OPTIONS POST]"},
-		"Allow in two lines":                  {"options", func(a *response) { a.header.Add("Allow", "POST") }, "header Allow: required"},
-		"a wrong method that is no such path": {"wrong method", func(a *response) { a.status = 404 }, "status: paths"},
-		"an unknown path that is forbidden":   {"unknown path", func(a *response) { a.replace("40400", "40401") }, "body /error: ErrorCode"},
-		"an unknown path that is found":       {"unknown path", func(a *response) { a.status, a.body = 200, "{}" }, "status: paths"},
-		"OPTIONS with a body":                 {"options", func(a *response) { a.status, a.body = 200, "{}" }, "status: OPTIONS"},
-		"documentation that is hidden":        {"page", func(a *response) { a.status = 401 }, "status: documentation"},
-		"documentation that is not there":     {"page", func(a *response) { a.status = 404 }, "status: documentation"},
-		"a root that is not there":            {"root", func(a *response) { a.status = 404 }, "status: documentation"},
-		"a root that leads elsewhere":         {"root", func(a *response) { a.header.Set("Location", "plants") }, "header Location: documentation"},
-		"a page that leads elsewhere":         {"page", func(a *response) { a.status = 307 }, "status: documentation"},
-		"documentation that can be written":   {"page write", func(a *response) { a.header.Set("Allow", "GET, HEAD, POST, OPTIONS") }, "but the path offers [GET HEAD OPTIONS]"},
-		"a part of the page that is missing":  {"page part", func(a *response) { a.replace("40400", "40401") }, "body /error: ErrorCode"},
+		"no request id":                       {"create", func(a *httptest.ResponseRecorder) { a.Header().Del("X-Request-Id") }, "header X-Request-Id: required"},
+		"no request id for a wrong path":      {"unknown path", func(a *httptest.ResponseRecorder) { a.Header().Del("X-Request-Id") }, "header X-Request-Id: required"},
+		"no Allow":                            {"wrong method", func(a *httptest.ResponseRecorder) { a.Header().Del("Allow") }, "header Allow: required"},
+		"Allow too long":                      {"wrong method", func(a *httptest.ResponseRecorder) { a.Header().Set("Allow", "PUT, "+a.Header().Get("Allow")) }, "lists [GET HEAD OPTIONS POST PUT]"},
+		"Allow too short":                     {"options", func(a *httptest.ResponseRecorder) { a.Header().Set("Allow", "OPTIONS") }, "lists [OPTIONS], but the path offers [GET HEAD OPTIONS POST]"},
+		"Allow in two lines":                  {"options", func(a *httptest.ResponseRecorder) { a.Header().Add("Allow", "POST") }, "header Allow: required"},
+		"a wrong method that is no such path": {"wrong method", func(a *httptest.ResponseRecorder) { a.Code = 404 }, "status: paths"},
+		"an unknown path that is forbidden":   {"unknown path", func(a *httptest.ResponseRecorder) { replace(a, "40400", "40401") }, "body /error: ErrorCode"},
+		"an unknown path that is found":       {"unknown path", func(a *httptest.ResponseRecorder) { a.Code, a.Body = 200, bytes.NewBufferString("{}") }, "status: paths"},
+		"OPTIONS with a body":                 {"options", func(a *httptest.ResponseRecorder) { a.Code, a.Body = 200, bytes.NewBufferString("{}") }, "status: OPTIONS"},
+		"documentation that is hidden":        {"page", func(a *httptest.ResponseRecorder) { a.Code = 401 }, "status: documentation"},
+		"documentation that is not there":     {"page", func(a *httptest.ResponseRecorder) { a.Code = 404 }, "status: documentation"},
+		"a root that is not there":            {"root", func(a *httptest.ResponseRecorder) { a.Code = 404 }, "status: documentation"},
+		"a root that leads elsewhere":         {"root", func(a *httptest.ResponseRecorder) { a.Header().Set("Location", "plants") }, "header Location: documentation"},
+		"a page that leads elsewhere":         {"page", func(a *httptest.ResponseRecorder) { a.Code = 307 }, "status: documentation"},
+		"documentation that can be written":   {"page write", func(a *httptest.ResponseRecorder) { a.Header().Set("Allow", "GET, HEAD, POST, OPTIONS") }, "but the path offers [GET HEAD OPTIONS]"},
+		"a part of the page that is missing":  {"page part", func(a *httptest.ResponseRecorder) { replace(a, "40400", "40401") }, "body /error: ErrorCode"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := ask(t, handler, c.request, c.wrong)
@@ -136,9 +119,9 @@ func TestWrongHandlers(t *testing.T) {
 
 // ask sends one of the requests to the real handler, lets wrong change the
 // response, and returns the faults.
-func ask(t *testing.T, handler http.Handler, name string, wrong func(*response)) *faultRecorder {
+func ask(t *testing.T, handler http.Handler, name string, wrong func(*httptest.ResponseRecorder)) *faultRecorder {
 	t.Helper()
-	broken := wrongResponse(func(_ *http.Request, a *response) { wrong(a) })(handler)
+	broken := wrongResponse(func(_ *http.Request, a *httptest.ResponseRecorder) { wrong(a) })(handler)
 	q := requests[name]
 	r := httptest.NewRequestWithContext(t.Context(), q.method, q.path, bytes.NewBufferString(q.body))
 	r.Header.Set("Content-Type", "application/json")
@@ -153,8 +136,8 @@ func ask(t *testing.T, handler http.Handler, name string, wrong func(*response))
 // readOnlyToken is in every store of these tests; it may only read.
 var readOnly, readOnlyToken = token.New("reader", []token.Scope{token.Read}, 0)
 
-// realHandler returns the real handler over a real store, which wrap may break.
-func realHandler(t *testing.T, wrap func(plant.Store) plant.Store) http.Handler {
+// realHandler returns the real handler over a real store, whose creates may be wrong.
+func realHandler(t *testing.T, create wrongCreate) http.Handler {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), sqlite.Memory)
 	must.NoError(t, err)
@@ -163,8 +146,8 @@ func realHandler(t *testing.T, wrap func(plant.Store) plant.Store) http.Handler 
 	tokens := token.NewVerifier(store, staticToken)
 	t.Cleanup(func() { tokens.Close() })
 	var plants plant.Store = store
-	if wrap != nil {
-		plants = wrap(store)
+	if create != nil {
+		plants = wrongWrites{store, create}
 	}
 	handler, err := httpapi.New(httpapi.Options{Plants: plants, Tokens: tokens, Metrics: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler), MaxBody: 1 << 20})
 	must.NoError(t, err)
