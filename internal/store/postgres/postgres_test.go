@@ -158,26 +158,6 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// During a rolling upgrade, this program starts on the schema of the next release.
-func TestOpenNewerSchema(t *testing.T) {
-	openNewer := func(t *testing.T) *Store {
-		dsn := pgtest.DSN(t)
-		store, err := Open(t.Context(), dsn)
-		must.NoError(t, err)
-		must.NoError(t, store.Close())
-		conn := pgtest.Connect(t, dsn)
-		const next = `
-			ALTER TABLE plants ADD COLUMN watered_at BIGINT;
-			ALTER TABLE tokens ADD COLUMN colour BYTEA NOT NULL DEFAULT '';
-			CREATE TABLE gardens (id BIGINT PRIMARY KEY);
-			UPDATE plantstore_schema SET version = version + 1 WHERE id = 1`
-		execute(t, conn, next)
-		return open(t, dsn)
-	}
-	storetest.Plants(t, func(t *testing.T) plant.Store { return openNewer(t) })
-	storetest.Tokens(t, func(t *testing.T) token.Store { return openNewer(t) })
-}
-
 // No error of Open contains the password in the URL.
 func TestOpenKeepsPasswords(t *testing.T) {
 	for _, dsn := range []string{
@@ -199,56 +179,23 @@ func TestOpenKeepsPasswords(t *testing.T) {
 	}
 }
 
-// pair is two stores on one database. Calls alternate between them.
+// pair is two stores on one database. Writes alternate between them; the first one reads.
 type pair struct {
 	store.Writer
-	servers [2]*Store
-	turn    atomic.Int64
+	*Store
+	other *Store
+	turn  atomic.Int64
 }
 
-func openPair(t *testing.T, dsn string) *pair {
+func openPair(t testing.TB, dsn string) *pair {
 	t.Helper()
-	p := &pair{servers: [2]*Store{open(t, dsn), open(t, dsn)}}
-	p.Apply = func(ctx context.Context, c store.Change) error { return p.next().Apply(ctx, c) }
+	p := &pair{Store: open(t, dsn), other: open(t, dsn)}
+	p.Writer.Apply = func(ctx context.Context, c store.Change) error { return p.next().Apply(ctx, c) }
 	return p
 }
 
-func (p *pair) next() *Store { return p.servers[p.turn.Add(1)%2] }
-
-func (p *pair) Get(ctx context.Context, id int64) (plant.Plant, error) { return p.next().Get(ctx, id) }
-
-func (p *pair) List(ctx context.Context, page plant.Page) ([]plant.Plant, bool, error) {
-	return p.next().List(ctx, page)
-}
-
-func (p *pair) Count(ctx context.Context, page plant.Page) (int, bool, error) {
-	return p.next().Count(ctx, page)
-}
-
-func (p *pair) Tags(ctx context.Context, page plant.TagPage) ([]string, bool, error) {
-	return p.next().Tags(ctx, page)
-}
-
-func (p *pair) Changes(ctx context.Context, after *plant.Position, limit int) ([]plant.Change, plant.Position, error) {
-	return p.next().Changes(ctx, after, limit)
-}
-
-func (p *pair) Changed() <-chan struct{} { return p.next().Changed() }
-
-func (p *pair) CreateToken(ctx context.Context, t token.Token) error {
-	return p.next().CreateToken(ctx, t)
-}
-
-func (p *pair) Token(ctx context.Context, id string) (token.Token, error) {
-	return p.next().Token(ctx, id)
-}
-
-func (p *pair) Tokens(ctx context.Context) ([]token.Token, error) { return p.next().Tokens(ctx) }
+func (p *pair) next() *Store { return []*Store{p.Store, p.other}[p.turn.Add(1)%2] }
 
 func (p *pair) UpdateToken(ctx context.Context, id string, change func(*token.Token) error) error {
 	return p.next().UpdateToken(ctx, id, change)
-}
-
-func (p *pair) TouchTokens(ctx context.Context, used map[string]time.Time) error {
-	return p.next().TouchTokens(ctx, used)
 }
