@@ -207,14 +207,6 @@ func TestDrillConnectErrors(t *testing.T) {
 			})
 		}
 	}
-	t.Run("no connection left, then no response", func(t *testing.T) {
-		t.Parallel()
-		proxy := silentAfterOne(t, address)
-		_, err := Open(t.Context(), "postgres://full@"+proxy+"/postgres?connect_timeout=1&sslmode=disable")
-		if err == nil || !strings.HasPrefix(err.Error(), "open PostgreSQL: "+proxy+" has no connection left for user full: ") {
-			t.Errorf("Open = %v, which is not the cause", err)
-		}
-	})
 }
 
 // Of the attempts to connect to the addresses of a host, the cause is the one in which the server has said something.
@@ -246,26 +238,4 @@ func refuseConnection(server net.Conn) {
 	_, _ = backend.ReceiveStartupMessage()
 	backend.Send(&pgproto3.ErrorResponse{Severity: "FATAL", Code: tooManyConnections})
 	_ = backend.Flush()
-}
-
-// silentAfterOne returns the address of a proxy for a server, which passes on what the first client says and no more.
-func silentAfterOne(t *testing.T, address string) (proxy string) {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	must.NoError(t, err)
-	t.Cleanup(func() { listener.Close() })
-	go func() {
-		client, err := listener.Accept() // the system accepts the next ones
-		if err != nil {
-			return
-		}
-		defer client.Close()
-		server, err := net.Dial("tcp", address)
-		if err != nil {
-			return
-		}
-		go func() { _, _ = io.Copy(server, client) }()
-		_, _ = io.Copy(client, server) // the server ends it
-	}()
-	return listener.Addr().String()
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -64,12 +63,6 @@ func TestReady(t *testing.T) {
 // does, Writable if a read or a write does, and then these calls are 503.
 func TestSignalsAgree(t *testing.T) {
 	all := append([]string{"plantstore_schema"}, tables...)
-	with := func(db database, statement string) func() error {
-		return func() error {
-			_, err := db.Exec(t.Context(), statement)
-			return err
-		}
-	}
 	t.Run("a privilege is revoked", func(t *testing.T) {
 		r := newRoles(t)
 		r.run(t, r.statements[0])
@@ -78,8 +71,7 @@ func TestSignalsAgree(t *testing.T) {
 		for _, table := range all {
 			for _, privilege := range []string{"SELECT", "INSERT", "UPDATE", "DELETE"} {
 				on := privilege + " ON " + table
-				fault := fault{on, with(admin, "REVOKE "+on+" FROM "+r.name), with(admin, "GRANT "+on+" TO "+r.name)}
-				expect.NoError(t, fault.signalsAgree(t.Context(), s))
+				signalsAgree(t, s, admin, "REVOKE "+on+" FROM "+r.name, "GRANT "+on+" TO "+r.name)
 			}
 		}
 	})
@@ -87,11 +79,7 @@ func TestSignalsAgree(t *testing.T) {
 		dsn := pgtest.DSN(t)
 		s, admin := open(t, dsn), pgtest.Connect(t, dsn)
 		for _, table := range all {
-			fault := fault{
-				table + " is renamed", with(admin, "ALTER TABLE "+table+" RENAME TO other"),
-				with(admin, "ALTER TABLE other RENAME TO "+table),
-			}
-			expect.NoError(t, fault.signalsAgree(t.Context(), s))
+			signalsAgree(t, s, admin, "ALTER TABLE "+table+" RENAME TO other", "ALTER TABLE other RENAME TO "+table)
 		}
 	})
 	t.Run("a table is locked", func(t *testing.T) {
@@ -100,26 +88,22 @@ func TestSignalsAgree(t *testing.T) {
 			for _, mode := range []string{"ACCESS EXCLUSIVE", "EXCLUSIVE"} {
 				dsn := pgtest.DSN(t)
 				s, admin := open(t, dsn+"&pool_max_conns=16"), pgtest.Connect(t, dsn)
-				fault := fault{
-					table + " is locked in the mode " + mode, with(admin, "BEGIN; LOCK TABLE "+table+" IN "+mode+" MODE"),
-					with(admin, "ROLLBACK"),
-				}
-				cases.Go(func() { expect.NoError(t, fault.signalsAgree(t.Context(), s)) })
+				cases.Go(func() { signalsAgree(t, s, admin, "BEGIN; LOCK TABLE "+table+" IN "+mode+" MODE", "ROLLBACK") })
 			}
 		}
 		cases.Wait()
 	})
 }
 
-// fault is something that an operator does to a table.
-type fault struct {
-	what       string
-	begin, end func() error
-}
-
-// signalsAgree returns an error if the signals and the calls of requests differ while the fault
-// lasts.
-func (f fault) signalsAgree(ctx context.Context, s *Store) error {
+// signalsAgree fails the test if the signals and the calls of requests differ between two statements of
+// an operator, the second of which ends what the first one has begun.
+func signalsAgree(t *testing.T, s *Store, operator *pgx.Conn, begin, end string) {
+	limited := func(call func(ctx context.Context) error) error {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second) // of a load balancer, for instance
+		defer cancel()
+		return call(ctx)
+	}
+	anything := plant.Precondition{}
 	reads := map[string]func(ctx context.Context) error{
 		"Get":   func(ctx context.Context) error { _, err := s.Get(ctx, 1); return err },
 		"List":  func(ctx context.Context) error { _, _, err := s.List(ctx, plant.Page{Limit: 1}); return err },
@@ -138,7 +122,6 @@ func (f fault) signalsAgree(ctx context.Context, s *Store) error {
 			return err
 		},
 	}
-	anything := plant.Precondition{}
 	writes := map[string]func(ctx context.Context) error{
 		"Create": func(ctx context.Context) error { return s.Create(ctx, plant.Plant{ID: 2}) },
 		"CreateAll": func(ctx context.Context) error {
@@ -152,63 +135,53 @@ func (f fault) signalsAgree(ctx context.Context, s *Store) error {
 		},
 		"Delete": func(ctx context.Context) error { return s.Delete(ctx, 6, anything) },
 	}
-	for id := range int64(7) { // so that each write changes something
-		_, _, err := s.Put(ctx, plant.Plant{ID: id, Name: f.what, Tag: new("")}, anything)
-		if err == nil && 2 <= id && id <= 4 {
-			err = s.Delete(ctx, id, anything)
-		}
-		if err != nil {
-			return err
-		}
+	do := func(statement string) {
+		_, err := operator.Exec(t.Context(), statement)
+		expect.Error(t, statement, err, nil)
 	}
-	// Reading the changes confirms the last position, which needs a write.
-	if err := errors.Join(s.BeginEpoch(ctx), reads["Changes"](ctx), f.begin()); err != nil {
-		return err
-	}
-	const patience = time.Second // of a load balancer, for instance
-	limited := func(call func(ctx context.Context) error) error {
-		ctx, cancel := context.WithTimeout(ctx, patience)
-		defer cancel()
-		return call(ctx)
-	}
-	ready, writable := limited(s.Ready), limited(s.Writable)
-	var mu sync.Mutex
-	var wrong []error
 	failing := func(calls map[string]func(ctx context.Context) error) (failed []string) {
 		var running sync.WaitGroup
+		var mu sync.Mutex
 		for name, call := range calls {
 			running.Go(func() {
 				err := limited(call)
+				if err == nil {
+					return
+				}
 				mu.Lock()
 				defer mu.Unlock()
-				if err != nil {
-					failed = append(failed, name)
-				}
-				if err != nil && !errors.Is(err, plant.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) {
-					wrong = append(wrong, fmt.Errorf("%s: %s = %w, want %w", f.what, name, err, plant.ErrUnavailable))
+				failed = append(failed, name)
+				if !errors.Is(err, plant.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("%s: %s = %v, want %v", begin, name, err, plant.ErrUnavailable)
 				}
 			})
 		}
 		running.Wait()
 		return failed
 	}
+	for id := range int64(7) { // so that each write changes something
+		_, _, err := s.Put(t.Context(), plant.Plant{ID: id, Name: begin, Tag: new("")}, anything)
+		expect.NoError(t, err)
+		if 2 <= id && id <= 4 {
+			expect.NoError(t, s.Delete(t.Context(), id, anything))
+		}
+	}
+	// Reading the changes confirms the last position, which needs a write.
+	expect.NoError(t, errors.Join(s.BeginEpoch(t.Context()), reads["Changes"](t.Context())))
+	do(begin)
+	ready, writable := limited(s.Ready), limited(s.Writable)
 	failedReads, failedWrites := failing(reads), failing(writes)
 	writableLater := limited(s.Writable)
-	if err := f.end(); err != nil {
-		return err
-	}
+	do(end)
 	if (ready == nil) != (len(failedReads) == 0) {
-		wrong = append(wrong, fmt.Errorf("%s: Ready = %v, and the reads that fail are %v", f.what, ready, failedReads))
+		t.Errorf("%s: Ready = %v, and the reads that fail are %v", begin, ready, failedReads)
 	}
 	for _, err := range []error{cmp.Or(ready, writable), cmp.Or(ready, writableLater)} {
 		if (err == nil) != (len(failedReads)+len(failedWrites) == 0) {
-			wrong = append(wrong, fmt.Errorf("%s: Writable = %v, and the calls that fail are %v and %v", f.what, err, failedReads, failedWrites))
+			t.Errorf("%s: Writable = %v, and the calls that fail are %v and %v", begin, err, failedReads, failedWrites)
 		}
 	}
-	if err := errors.Join(s.TryWrite(ctx), s.Ready(ctx), s.Writable(ctx)); err != nil {
-		wrong = append(wrong, fmt.Errorf("after %s: %w", f.what, err))
-	}
-	return errors.Join(wrong...)
+	expect.Error(t, "after "+begin, errors.Join(s.TryWrite(t.Context()), s.Ready(t.Context()), s.Writable(t.Context())), nil)
 }
 
 func TestMetrics(t *testing.T) {

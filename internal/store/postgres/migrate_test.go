@@ -30,6 +30,7 @@ func nextRelease(t *testing.T, migration string) (back func()) {
 }
 
 const madeUpMigration = `ALTER TABLE plants ADD COLUMN watered_at BIGINT;
+ALTER TABLE tokens ADD COLUMN colour BYTEA NOT NULL DEFAULT '';
 CREATE TABLE gardens (id BIGINT PRIMARY KEY);
 `
 
@@ -66,6 +67,7 @@ func TestNextRelease(t *testing.T) {
 	if found, now := again.Schema(); found != 2 || now != 2 {
 		t.Errorf("Schema for the program of this release = %d, %d, want 2, 2", found, now)
 	}
+	storetest.Members(t, again)
 	for i, s := range []*Store{server, newer, again} {
 		wantSame(s)
 		must.NoError(t, s.Create(t.Context(), plant.Plant{ID: int64(10 + i), Name: "n"}))
