@@ -68,20 +68,32 @@ func TestContentsDuringCheckpoint(t *testing.T) {
 }
 
 // storeBeforeCheckpoint returns a store whose log is long enough that SQLite would make a truncated
-// database longer. The log does not have most pages of the database.
-func storeBeforeCheckpoint(t *testing.T) (s *Store, path string) {
+// database longer. The log does not have most pages of the database. The older copy is as long as the database, and
+// lacks only the last of the changes that the last checkpoint has copied.
+func storeBeforeCheckpoint(t *testing.T) (s *Store, path string, older []byte) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "plants.db")
 	s = openStore(t, path)
 	fill(t, s, 0, 400<<10)
-	other, err := openConn(path, forReaders, sqlite.OpenReadWrite)
-	must.NoError(t, err)
-	_, _, _, err = checkpoint(other, "RESTART")
-	must.NoError(t, errors.Join(err, other.Close()))
-	for id := range int64(300) {
+	must.NoError(t, copyTheLog(t, s))
+	rename := executes("UPDATE plants SET name = replace(name, 'n', 'm') WHERE id <= 100")
+	renameMore := executes("UPDATE plants SET name = replace(name, 'n', 'm') WHERE id <= 200")
+	must.NoError(t, s.runWrite(t.Context(), rename.run))
+	must.NoError(t, Backup(t.Context(), path, path+".older", false, ignore))
+	must.NoError(t, s.runWrite(t.Context(), renameMore.run))
+	must.NoError(t, copyTheLog(t, s))
+	for id := range int64(100) {
 		must.NoError(t, s.Create(t.Context(), plant.Plant{ID: 1<<20 + id}))
 	}
-	return s, path
+	return s, path, read(t, path+".older")
+}
+
+func copyTheLog(t *testing.T, s *Store) error {
+	t.Helper()
+	conn := wait.For(t, "the writer", s.writer)
+	defer func() { s.writer <- conn }()
+	_, err := s.files.copyLog(conn)
+	return err
 }
 
 // A database that is truncated while a checkpoint runs has its size again afterwards. The
@@ -89,34 +101,37 @@ func storeBeforeCheckpoint(t *testing.T) (s *Store, path string) {
 func TestChangedDuringCheckpoint(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		change func(t *testing.T, path string)
+		change func(path string, older []byte) error
 		want   string // the next write fails; empty if it does not
 	}{
 		"the database is truncated": {
-			func(t *testing.T, path string) { expect.NoError(t, os.Truncate(path, 8192)) },
+			func(path string, older []byte) error { return os.Truncate(path, int64(len(older))-64<<10) },
 			"plants.db was overwritten or truncated",
 		},
-		"the log is truncated": {
-			func(t *testing.T, path string) { expect.NoError(t, os.Truncate(path+"-wal", 0)) },
-			"plants.db-wal was truncated during a checkpoint",
+		"an older copy is written over the database": {
+			func(path string, older []byte) error { return os.WriteFile(path, older, 0) }, "plants.db was overwritten or truncated",
 		},
-		"another program writes": {func(t *testing.T, path string) {
+		"the log is truncated": {
+			func(path string, _ []byte) error { return os.Truncate(path+"-wal", 0) }, "plants.db-wal was truncated during a checkpoint",
+		},
+		"another program writes": {func(path string, _ []byte) error {
 			other, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
-			must.NoError(t, err)
-			defer other.Close()
-			expect.NoError(t, execute(other, "UPDATE plants SET name = 'n'"))
+			if err != nil {
+				return err
+			}
+			return errors.Join(execute(other, "UPDATE plants SET name = 'n'"), other.Close())
 		}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, path := storeBeforeCheckpoint(t)
+			s, path, older := storeBeforeCheckpoint(t)
 			_, before, err := identify(path)
 			must.NoError(t, err)
 			s.checkpointAt = pagesInLog(t, s) + 1
 			conn := wait.For(t, "the writer", s.writer)
 			must.NoError(t, conn.SetAuthorizer(sqlite.AuthorizeFunc(func(action sqlite.Action) sqlite.AuthResult {
 				if action.PragmaArg() == "RESTART" { // SQLite prepares the statement that makes the checkpoint
-					c.change(t, path)
+					expect.NoError(t, c.change(path, older))
 				}
 				return sqlite.AuthResultOK
 			})))
@@ -138,7 +153,7 @@ func TestChangedDuringCheckpoint(t *testing.T) {
 // A checkpoint makes the database shorter if another program has run VACUUM before.
 func TestCheckpointAfterVacuum(t *testing.T) {
 	t.Parallel()
-	s, path := storeBeforeCheckpoint(t)
+	s, path, _ := storeBeforeCheckpoint(t)
 	other, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
 	must.NoError(t, err)
 	defer other.Close()
@@ -158,12 +173,9 @@ func TestCheckpointAfterVacuum(t *testing.T) {
 // A database that is truncated before a checkpoint begins gets none.
 func TestTruncatedBeforeCheckpoint(t *testing.T) {
 	t.Parallel()
-	s, path := storeBeforeCheckpoint(t)
-	conn := wait.For(t, "the writer", s.writer)
+	s, path, _ := storeBeforeCheckpoint(t)
 	must.NoError(t, os.Truncate(path, 8192))
-	_, err := s.files.copyLog(conn)
-	s.writer <- conn
-	expect.Message(t, "copyLog", err, "plants.db was overwritten or truncated")
+	expect.Message(t, "copyLog", copyTheLog(t, s), "plants.db was overwritten or truncated")
 	_, size, err := identify(path)
 	must.NoError(t, err)
 	if size != 8192 {

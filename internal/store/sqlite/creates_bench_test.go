@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"testing"
 
-
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store/groupcommit"
 	"github.com/plantstore/plantstore/internal/testing/storebench"
@@ -39,4 +38,3 @@ func createBare(s *Store) func(context.Context, plant.Plant) error {
 		return inTransaction(conn, "BEGIN IMMEDIATE", func() error { return insertPlant(conn, p) })
 	}
 }
-

@@ -305,6 +305,22 @@ func TestTrialMarksNewLog(t *testing.T) {
 	}
 }
 
+// SQLite never writes the page with the byte at 1 GiB, which it locks. The log lacks no other page.
+func TestLogHasAllPages(t *testing.T) {
+	t.Parallel()
+	const pageSize, locked = 64 << 10, 1<<14 + 1
+	for _, missing := range []int64{locked - 1, locked, locked + 1} {
+		logged := loggedPages{last: map[int64]int64{}, end: locked + 1}
+		for page := int64(1); page <= logged.end; page++ {
+			logged.last[page] = page
+		}
+		delete(logged.last, missing)
+		if got, want := logged.hasAll(pageSize), missing == locked; got != want {
+			t.Errorf("without page %d the log has all pages: %t, want %t", missing, got, want)
+		}
+	}
+}
+
 // contentOf returns the content of a database and its log.
 func contentOf(t *testing.T, path string) (all string) {
 	t.Helper()
