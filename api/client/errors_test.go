@@ -18,6 +18,7 @@ import (
 
 	"github.com/plantstore/plantstore/api"
 	"github.com/plantstore/plantstore/api/client"
+	"github.com/plantstore/plantstore/internal/testing/expect"
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
@@ -123,27 +124,18 @@ func TestForeignResponses(t *testing.T) {
 				w.WriteHeader(c.status)
 				_, _ = w.Write([]byte(c.body))
 			}), client.WithAttempts(1))
-			_, list := next(plants.All(t.Context()))
-			for _, err := range []error{
-				plants.Create(t.Context(), client.Plant{}),
-				second(plants.CreateBatch(t.Context(), []client.Plant{{}})),
-				second(plants.Get(t.Context(), 1)),
-				second(plants.Put(t.Context(), client.Plant{})),
-				second(plants.Patch(t.Context(), 1, client.Patch{})),
-				plants.Delete(t.Context(), 1),
-				second(plants.Update(t.Context(), 1, func(*client.Plant) error { return nil })),
-				list,
-			} {
+			for name, call := range operations {
+				err := call(t.Context(), plants)
 				e, ok := errors.AsType[*client.Error](err)
 				if !ok {
-					t.Fatalf("the error is %v, want an Error", err)
+					t.Fatalf("%s: the error is %v, want an Error", name, err)
 				}
 				if e.Status != c.status || e.Code != 0 || e.Message != c.message || e.RequestID != "" || e.Details != nil ||
 					c.after >= 0 && e.RetryAfter != c.after || c.after < 0 && e.RetryAfter < time.Hour {
-					t.Errorf("the error is %+v", e)
+					t.Errorf("%s: the error is %+v", name, e)
 				}
 				if !strings.Contains(err.Error(), c.says) {
-					t.Errorf("the error says %q, want %q in it", err, c.says)
+					t.Errorf("%s: the error says %q, want %q in it", name, err, c.says)
 				}
 			}
 		})
@@ -161,20 +153,12 @@ func next[T any](all iter.Seq2[T, error]) (item T, err error) {
 // The request id of a failure in the service is part of the text.
 func TestInternalError(t *testing.T) {
 	t.Parallel()
-	sent := 0
 	c := at(t, handle(t, func(w http.ResponseWriter, _ *http.Request) {
-		sent++
 		w.WriteHeader(500)
 		_, _ = w.Write([]byte(`{"error":50000,"message":"internal error","request_id":"abc"}`))
 	}))
-	_, err := c.Put(t.Context(), client.Plant{ID: 3})
-	wantError(t, err, client.ErrInternal)
-	if got, want := err.Error(), "plantstore: put plant 3: internal error (500 Internal Server Error, error 50000, request abc)"; got != want {
-		t.Errorf("the error says %q, want %q", got, want)
-	}
-	if errors.Is(err, client.ErrOutcomeUnknown) || sent != 1 {
-		t.Errorf("%d requests, error %v: a failed request changes nothing", sent, err)
-	}
+	expect.Message(t, "Put", second(c.Put(t.Context(), client.Plant{ID: 3})),
+		"plantstore: put plant 3: internal error (500 Internal Server Error, error 50000, request abc)")
 }
 
 func TestBackoff(t *testing.T) {

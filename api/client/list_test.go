@@ -10,12 +10,12 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/plantstore/plantstore/api/client"
 	"github.com/plantstore/plantstore/api/client/clienttest"
 	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // collect returns the items of a sequence before its error.
@@ -38,6 +38,7 @@ func ids(all iter.Seq2[client.Plant, error]) (got []int64, err error) {
 	return got, err
 }
 
+// An error ends the loop, after the plants before it. TestList has more of All.
 func TestAll(t *testing.T) {
 	t.Parallel()
 	ctx, server := t.Context(), clienttest.New(t)
@@ -46,47 +47,15 @@ func TestAll(t *testing.T) {
 	if len(got) != 0 || err != nil {
 		t.Errorf("All of an empty store is %v, %v", got, err)
 	}
-	var plants []client.Plant
-	for id := range int64(9) {
-		p := client.Plant{ID: id - 4, Name: "a"}
-		switch id % 3 {
-		case 0:
-			p.Tag = new("")
-		case 1:
-			p.Tag = new("a&b=c é")
-		}
-		plants = append(plants, p)
-	}
-	if _, err := c.CreateBatch(ctx, plants); err != nil {
-		t.Fatal(err)
-	}
-	for want, all := range map[string]iter.Seq2[client.Plant, error]{
-		"[-4 -3 -2 -1 0 1 2 3 4]": c.All(ctx, client.PageSize(2)),
-		"[-4 -1 2]":               c.All(ctx, client.HasTag(""), client.PageSize(1)),
-		"[-3 0 3]":                c.All(ctx, client.HasTag("a&b=c é"), client.PageSize(1)),
-		"[2 3 4]":                 c.All(ctx, client.StartAfter(1), client.PageSize(2)),
-		"[]":                      c.All(ctx, client.HasTag("b")),
-	} {
-		for range 2 { // a sequence can be used again
-			server.Fail(1, clienttest.Cut)
-			if got, err := ids(all); fmt.Sprint(got) != want || err != nil {
-				t.Errorf("All is %v, %v, want %s", got, err, want)
-			}
-		}
-	}
-	for range c.All(ctx, client.PageSize(1)) {
-		break
-	}
 	wantError(t, second(ids(c.All(ctx, client.PageSize(0)))), client.ErrInvalidParameter)
-
-	// An error ends the loop, after the plants before it.
+	createMany(t, c, 9)
 	seen, failures := 0, 0
 	for p, err := range c.All(ctx, client.PageSize(2)) {
 		switch {
 		case err != nil:
 			failures++
 			wantError(t, err, client.ErrUnavailable)
-		case p.ID == -3:
+		case p.ID == 1:
 			server.Fail(10, clienttest.Unavailable)
 			fallthrough
 		default:
@@ -161,9 +130,7 @@ func garden(t *testing.T) (*clienttest.Server, *client.Client) {
 		{ID: 3, Name: "étoile"},
 		{ID: 4, Name: "Abies", Tag: new("Pinaceae")},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	return server, c
 }
 
@@ -171,9 +138,7 @@ func TestOrderOfUpdates(t *testing.T) {
 	t.Parallel()
 	server, c := garden(t)
 	for _, id := range []int64{5, 1, 9, 5} {
-		if _, err := c.Patch(t.Context(), id, client.Patch{Name: new(rand.Text())}); err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, second(c.Patch(t.Context(), id, client.Patch{Name: new(rand.Text())})))
 	}
 	server.Fail(1, clienttest.Cut)
 	got, err := ids(c.All(t.Context(), client.OrderByUpdate(), client.PageSize(2)))
@@ -194,9 +159,7 @@ func TestCount(t *testing.T) {
 		{"all", nil, 7},
 		{"a tag", []client.Filter{client.HasTag("Moraceae")}, 2},
 		{"the empty tag", []client.Filter{client.HasTag("")}, 1},
-		{"another tag", []client.Filter{client.HasTag("Rosaceae")}, 0},
 		{"a prefix", []client.Filter{client.HasNamePrefix("ficus")}, 4},
-		{"a prefix of no name", []client.Filter{client.HasNamePrefix("x")}, 0},
 	} {
 		server.Fail(1, clienttest.Cut)
 		if n, more, err := c.Count(ctx, test.filter...); n != test.want || more || err != nil {
@@ -231,45 +194,16 @@ func TestTags(t *testing.T) {
 			t.Errorf("%q: Tags is %q, %v, want %s", prefix, got, err, want)
 		}
 	}
-	for range c.Tags(ctx, "") {
-		break
-	}
 	wantError(t, second(collect(c.Tags(ctx, strings.Repeat("a", 257)))), client.ErrInvalidParameter)
 	plants := make([]client.Plant, 1001)
 	for i := range plants {
 		plants[i] = client.Plant{ID: 1000 + int64(i), Name: "n", Tag: new(fmt.Sprintf("x%04d", i))}
 	}
 	for batch := range slices.Chunk(plants, 1000) {
-		if _, err := c.CreateBatch(ctx, batch); err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, second(c.CreateBatch(ctx, batch)))
 	}
 	if tags, err := collect(c.Tags(ctx, "x")); len(tags) != 1001 || tags[1000] != "x1000" || err != nil {
 		t.Errorf("Tags has %d tags of two pages, %v", len(tags), err)
-	}
-}
-
-// A loop ends with an error if a page leads to itself.
-func TestPageThatLeadsToItself(t *testing.T) {
-	t.Parallel()
-	body, pages := "", atomic.Int32{}
-	c := at(t, handle(t, func(w http.ResponseWriter, _ *http.Request) {
-		if pages.Add(1) < 10 {
-			w.Header().Set("Link", `</?cursor=1>; rel="next"`)
-		}
-		fmt.Fprint(w, body)
-	}))
-	for want, loop := range map[string]func() error{
-		`[{"id":1,"name":"a","etag":"e","created_at":"2026-11-20T09:00:00.000001Z","updated_at":"2026-11-20T09:00:00.000001Z"}]`: func() error {
-			return second(ids(c.All(t.Context(), client.OrderByName())))
-		},
-		`["a"]`: func() error { return second(collect(c.Tags(t.Context(), ""))) },
-	} {
-		body = want
-		pages.Store(0)
-		if err := loop(); err == nil || !strings.HasSuffix(err.Error(), "the next page is the same page") || pages.Load() != 2 {
-			t.Errorf("after %d pages the loop ends with %v, want an error after 2", pages.Load(), err)
-		}
 	}
 }
 
@@ -318,6 +252,8 @@ func TestList(t *testing.T) {
 		"[2 9]":                       {client.PageSize(2), client.HasTag("Moraceae")},
 		"[4 5] [8 9]":                 {client.PageSize(2), client.StartAfter(3)},
 		"[]":                          {client.HasTag("Rosaceae")},
+		"[8]":                         {client.HasTag("")},
+		"[1]":                         {client.HasTag("Moraceae & é")},
 		"[1 2 3 4 5 8 9]":             nil,
 		"[4 8 2] [5 9 1] [3]":         {client.OrderByName(), client.PageSize(3)},
 		"[8 2 5 9 1]":                 {client.HasNamePrefix("f")},
@@ -332,9 +268,7 @@ func TestList(t *testing.T) {
 		for next, first := "", true; next != "" || first; first = false {
 			server.Fail(1, clienttest.Cut)
 			page, err := c.List(ctx, append(opts[:len(opts):len(opts)], client.Continue(next))...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.NoError(t, err)
 			var got []int64
 			for _, p := range page.Plants {
 				got = append(got, p.ID)
@@ -344,9 +278,12 @@ func TestList(t *testing.T) {
 		if got := strings.Join(pages, " "); got != want {
 			t.Errorf("the pages are %s, want %s", got, want)
 		}
-		server.Fail(1, clienttest.Cut)
-		if got, err := ids(c.All(ctx, opts...)); !slices.Equal(got, all) || err != nil {
-			t.Errorf("All is %v, %v, want %v as on the pages", got, err, all)
+		sequence := c.All(ctx, opts...)
+		for range 2 { // it can be used again
+			server.Fail(1, clienttest.Cut)
+			if got, err := ids(sequence); !slices.Equal(got, all) || err != nil {
+				t.Errorf("All is %v, %v, want %v as on the pages", got, err, all)
+			}
 		}
 	}
 	for _, next := range []string{"tag=a", "after=1&tag=a", "%", "after=a", "limit=1", "x", "cursor=x"} {

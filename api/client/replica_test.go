@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"testing"
 	"time"
 
@@ -27,17 +26,6 @@ func (c changed) String() string {
 		return fmt.Sprint(p.ID, " ", p.Name)
 	}
 	return name(c.before) + " -> " + name(c.after)
-}
-
-// receive receives from a channel within the time that a test has.
-func receive[T any](t *testing.T, what string, from <-chan T) (got T) {
-	t.Helper()
-	select {
-	case got = <-from:
-	case <-time.After(wait.Limit):
-		t.Fatalf("%s: nothing after %v", what, wait.Limit)
-	}
-	return got
 }
 
 // A replica does not wait for changes before it has all plants.
@@ -66,22 +54,16 @@ func TestReplica(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	server := clienttest.New(t)
 	c := server.Client(client.WithAttempts(3))
-	plants := make([]client.Plant, 1500) // more than a page
-	for i := range plants {
-		plants[i] = client.Plant{ID: int64(i), Name: "a", Tag: new("t")}
-	}
-	for part := range slices.Chunk(plants, 1000) {
-		must.NoError(t, second(c.CreateBatch(ctx, part)))
-	}
+	plants := createMany(t, c, 1500) // more than a page
 	calls, ended := make(chan changed, 2000), make(chan error, 1)
 	replica := client.NewReplica(c, func(before, after *client.Plant) { calls <- changed{before, after} })
 	if _, ok := replica.Get(7); ok || replica.Len() != 0 {
 		t.Error("a replica has plants before Run")
 	}
 	go func() { ended <- replica.Run(ctx) }()
-	receive(t, "ready", replica.Ready())
+	wait.For(t, "ready", replica.Ready())
 	for range plants {
-		if call := receive(t, "a new plant", calls); call.before != nil || call.after == nil {
+		if call := wait.For(t, "a new plant", calls); call.before != nil || call.after == nil {
 			t.Fatalf("a new plant: %v", call)
 		}
 	}
@@ -106,7 +88,7 @@ func TestReplica(t *testing.T) {
 	steps := func(want string, step func() error) {
 		t.Helper()
 		must.NoError(t, step())
-		if got := receive(t, want, calls).String(); got != want {
+		if got := wait.For(t, want, calls).String(); got != want {
 			t.Errorf("the change is %s, want %s", got, want)
 		}
 	}
@@ -126,7 +108,7 @@ func TestReplica(t *testing.T) {
 	}
 
 	cancel(errors.New("the program ends"))
-	if err := receive(t, "the end", ended); err != context.Canceled {
+	if err := wait.For(t, "the end", ended); err != context.Canceled {
 		t.Errorf("Run = %v, want context.Canceled as it is", err)
 	}
 	if replica.Len() != len(plants)+1 || len(calls) > 0 {
@@ -140,13 +122,7 @@ func TestReplicaBeginsAgain(t *testing.T) {
 	t.Parallel()
 	ctx, server := t.Context(), clienttest.New(t)
 	c := server.Client()
-	plants := make([]client.Plant, 2500)
-	for i := range plants {
-		plants[i] = client.Plant{ID: int64(i), Name: "a"}
-	}
-	for part := range slices.Chunk(plants, 1000) {
-		must.NoError(t, second(c.CreateBatch(ctx, part)))
-	}
+	plants := createMany(t, c, 2500)
 	var replica *client.Replica
 	calls, requests := make(chan changed, 5000), 0
 	follower := server.Client(client.WithTokenFunc(func(context.Context) (string, error) {
@@ -172,34 +148,23 @@ func TestReplicaBeginsAgain(t *testing.T) {
 		expect.NoError(t, c.Create(ctx, client.Plant{ID: 9999, Name: "a"}))
 	})
 	go func() { _ = replica.Run(ctx) }()
-	receive(t, "ready", replica.Ready())
+	wait.For(t, "ready", replica.Ready())
 	for range plants {
-		receive(t, "a new plant", calls)
+		wait.For(t, "a new plant", calls)
 	}
-	for _, id := range []int64{1, 1} { // twice
-		must.NoError(t, second(c.Put(ctx, client.Plant{ID: id, Name: "gone"})))
-		got := map[string]bool{}
-		for range 4 {
-			got[receive(t, "a change", calls).String()] = true
-		}
-		for _, want := range []string{"1 a -> 1 gone", "5 a -> none", "2000 a -> 2000 b", "none -> 9999 a"} {
-			if !got[want] {
-				t.Errorf("the changes are %v, want %s among them", got, want)
-			}
-		}
-		// As before, one after another.
-		for _, step := range []func() error{
-			func() error { return second(c.Put(ctx, client.Plant{ID: 1, Name: "a"})) },
-			func() error { return c.Create(ctx, client.Plant{ID: 5, Name: "a"}) },
-			func() error { return second(c.Put(ctx, client.Plant{ID: 2000, Name: "a"})) },
-			func() error { return c.Delete(ctx, 9999) },
-		} {
-			must.NoError(t, step())
-			receive(t, "a change", calls)
+	must.NoError(t, second(c.Put(ctx, client.Plant{ID: 1, Name: "gone"})))
+	got := map[string]bool{}
+	for range 4 {
+		got[wait.For(t, "a change", calls).String()] = true
+	}
+	for _, want := range []string{"1 a -> 1 gone", "5 a -> none", "2000 a -> 2000 b", "none -> 9999 a"} {
+		if !got[want] {
+			t.Errorf("the changes are %v, want %s among them", got, want)
 		}
 	}
-	if len(calls) > 0 {
-		t.Errorf("%d changes were not expected, the first one is %v", len(calls), <-calls)
+	must.NoError(t, second(c.Put(ctx, client.Plant{ID: 9999, Name: "b"}))) // as before
+	if got := wait.For(t, "a change", calls).String(); got != "9999 a -> 9999 b" || len(calls) > 0 {
+		t.Errorf("the next change is %s, and %d were not expected", got, len(calls))
 	}
 }
 
