@@ -30,6 +30,11 @@ func authorize(_ http.ResponseWriter, r *http.Request, operation *contract.Opera
 	return nil, nil
 }
 
+// anyone is authorized.
+func anyone(http.ResponseWriter, *http.Request, *contract.Operation) (context.Context, error) {
+	return nil, nil
+}
+
 // refuse responds with the Failure of the document.
 func refuse(w http.ResponseWriter, _ *http.Request, refusal *contract.Refusal) {
 	w.Header().Set("Content-Type", "application/json")
@@ -69,25 +74,30 @@ func TestJudgeOfContracttest(t *testing.T) {
 		faults = append(faults, fmt.Sprintf("%s %s: %s", x.Method, x.Path, fault))
 	})
 	checker := newChecker(t, shelf.Document, contract.Options{Authorize: authorize, Refuse: refuse, Judge: judge})
-	answer := `[{"shelf":"upper","title":"Walden"}]`
-	handler := checker.Wrap(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, answer)
-	}))
-	mux := http.NewServeMux()
-	mux.Handle("GET /shelves/{shelf}/books", handler)
-	send := func() {
+	for _, c := range []struct {
+		status       int
+		answer, want string
+	}{
+		{200, `[{"shelf":"upper","title":"Walden"}]`, "[]"},
+		{200, `[{"shelf":"middle","title":"Walden"}]`, "GET /shelves/upper/books: body /0/shelf: enum"},
+		{418, `[{"shelf":"upper","title":"Walden"}]`, "418"},
+	} {
+		faults = nil
+		mux := http.NewServeMux()
+		mux.Handle("GET /shelves/{shelf}/books", checker.Wrap(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			if c.status != http.StatusOK {
+				w.WriteHeader(c.status)
+			}
+			_, _ = io.WriteString(w, c.answer)
+			w.WriteHeader(http.StatusInternalServerError) // too late
+		})))
 		r := httptest.NewRequest(http.MethodGet, "/shelves/upper/books", nil)
 		r.Header.Set("X-Key", shelf.Key)
 		mux.ServeHTTP(httptest.NewRecorder(), r)
-	}
-	if send(); len(faults) > 0 {
-		t.Errorf("a right response has the faults %q", faults)
-	}
-	answer = `[{"shelf":"middle","title":"Walden"}]`
-	send()
-	if len(faults) != 1 || !strings.Contains(faults[0], "GET /shelves/upper/books: body /0/shelf: enum") {
-		t.Errorf("a wrong response has the faults %q", faults)
+		if got := fmt.Sprint(faults); !strings.Contains(got, c.want) {
+			t.Errorf("the response %d %s has the faults %s, want %s", c.status, c.answer, got, c.want)
+		}
 	}
 }
 

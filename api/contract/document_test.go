@@ -45,10 +45,6 @@ components:
     B: {type: object, properties: {kind: {type: string}, next: {$ref: '#/components/schemas/Named'}}, required: [kind]}
 `
 
-func optionsWithJudge(judge func(status int, body string)) contract.Options {
-	return contract.Options{Judge: func(_ *http.Request, status int, _ http.Header, body []byte) { judge(status, string(body)) }}
-}
-
 // What is not checked is refused when the document is read, and named.
 func TestNewRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ old, new, want string }{
@@ -123,6 +119,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"GET", "/v1/things/7", "", "", ""},
 		{"HEAD", "/v1/things/7", "", "", ""},
+		{"HEAD", "/v1/things/x", "", "", "path /id must be an integer"},
 		{"GET", "/v1/things/7?color=red", "", "", ""},
 		{"GET", "/v1/things/7?color=RED", "", "", "query /color must be small letters"},
 		{"GET", "/v1/things/7?colour=red", "", "", "query /colour is not known"},

@@ -1,7 +1,6 @@
 package contract_test
 
 import (
-	"context"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -14,9 +13,8 @@ import (
 )
 
 // An API key in the query is known, although it is not a parameter. A parameter is not given twice, also if it
-// may be empty. Judge gets the status of a response that the handler leaves to net/http.
+// may be empty.
 func TestQueryWithAKey(t *testing.T) {
-	var judged int
 	checker := newChecker(t, []byte(`openapi: 3.0.3
 info: {title: Things, version: 1.0.0}
 security: [{key: []}]
@@ -27,12 +25,7 @@ paths:
       operationId: listThings
       parameters: [{name: all, in: query, allowEmptyValue: true, schema: {type: boolean}}]
       responses: {'200': {description: OK}}
-`), contract.Options{
-		Authorize: func(http.ResponseWriter, *http.Request, *contract.Operation) (context.Context, error) {
-			return nil, nil
-		},
-		Judge: func(_ *http.Request, status int, _ http.Header, _ []byte) { judged = status },
-	})
+`), contract.Options{Authorize: anyone})
 	for query, want := range map[string]string{
 		"key=k":               "",
 		"key=k&all=":          "",
@@ -43,24 +36,16 @@ paths:
 		r := httptest.NewRequest(http.MethodGet, "/things?"+query, nil)
 		r.Pattern = "/things"
 		w := httptest.NewRecorder()
-		judged = 0
 		checker.Wrap(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})).ServeHTTP(w, r)
 		if !strings.Contains(w.Body.String(), want) || want == "" && w.Code != http.StatusOK {
 			t.Errorf("%s: %d %s, want %q", query, w.Code, w.Body, want)
-		}
-		if want == "" && judged != http.StatusOK {
-			t.Errorf("%s: Judge gets the status %d", query, judged)
 		}
 	}
 }
 
 // A media type in other letters is the same for the code that oapi-codegen generates, which compares them.
 func TestMediaTypeInCapitals(t *testing.T) {
-	checker := newChecker(t, shelf.Document, contract.Options{
-		Authorize: func(http.ResponseWriter, *http.Request, *contract.Operation) (context.Context, error) {
-			return nil, nil
-		},
-	})
+	checker := newChecker(t, shelf.Document, contract.Options{Authorize: anyone})
 	for name, handler := range map[string]http.Handler{
 		"stock": stock.Serve(checker.Middleware), "checked": checked.Serve(checker.Middleware),
 	} {
@@ -96,10 +81,8 @@ func TestLengthOfAnAmbiguousBody(t *testing.T) {
 func TestMediaTypeOfAChunkedBody(t *testing.T) {
 	var refusal *contract.Refusal
 	checker := newChecker(t, shelf.Document, contract.Options{
-		Authorize: func(http.ResponseWriter, *http.Request, *contract.Operation) (context.Context, error) {
-			return nil, nil
-		},
-		Refuse: func(_ http.ResponseWriter, _ *http.Request, why *contract.Refusal) { refusal = why },
+		Authorize: anyone,
+		Refuse:    func(_ http.ResponseWriter, _ *http.Request, why *contract.Refusal) { refusal = why },
 	})
 	handler := stock.Serve(checker.Middleware)
 	for _, c := range []struct {
@@ -143,20 +126,6 @@ func TestOddTexts(t *testing.T) {
 			{name: b, in: query, schema: {type: boolean}}, {name: s, in: query, schema: {type: string}}`, text, "", contract.Options{})
 		if refusal == nil || !strings.Contains(refusal.Message, want) {
 			t.Errorf("%s: %v, want %s", text, refusal, want)
-		}
-	}
-}
-
-// A HEAD is checked as the GET of its path.
-func TestHead(t *testing.T) {
-	checker := newChecker(t, []byte(smallDocument), contract.Options{})
-	for path, want := range map[string]int{"/things/7": http.StatusOK, "/things/x": http.StatusBadRequest} {
-		r := httptest.NewRequest(http.MethodHead, path, nil)
-		r.Pattern = "/things/{id}"
-		w := httptest.NewRecorder()
-		checker.Wrap(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})).ServeHTTP(w, r)
-		if w.Code != want {
-			t.Errorf("HEAD %s: %d, want %d", path, w.Code, want)
 		}
 	}
 }
