@@ -9,54 +9,38 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
-// eachHelp calls a function with each command and its help.
-func eachHelp(t *testing.T, use func(path []string, help string)) {
+// visitHelp calls a function with each command of a command, and its help.
+func visitHelp(t *testing.T, path []string, use func(path []string, help string)) {
 	t.Helper()
-	checked := 0
-	var visit func(path ...string)
-	visit = func(path ...string) {
-		var out strings.Builder
-		sys := system{getenv: func(string) string { return "" }, stdout: &out, stderr: &out}
-		must.NoError(t, run(t.Context(), sys, slices.Concat([]string{"plantstore"}, path, []string{"--help"})))
-		help := out.String()
-		use(path, help)
-		checked++
-		_, commands, _ := strings.Cut(help, "\nCOMMANDS:\n")
-		commands, _, _ = strings.Cut(commands, "\n\n")
-		for line := range strings.Lines(commands) {
-			if len(path) == 0 || path[0] != "completion" { // its commands have no flags
-				visit(append(path, strings.TrimSuffix(strings.Fields(line)[0], ","))...)
-			}
+	var out strings.Builder
+	sys := system{getenv: func(string) string { return "" }, stdout: &out, stderr: &out}
+	must.NoError(t, run(t.Context(), sys, slices.Concat([]string{"plantstore"}, path, []string{"--help"})))
+	help := out.String()
+	use(path, help)
+	_, commands, _ := strings.Cut(help, "\nCOMMANDS:\n")
+	commands, _, _ = strings.Cut(commands, "\n\n")
+	for line := range strings.Lines(commands) {
+		if len(path) == 0 || path[0] != "completion" { // its commands have no flags
+			visitHelp(t, append(path, strings.TrimSuffix(strings.Fields(line)[0], ",")), use)
 		}
-	}
-	visit()
-	if checked <= 10 { // the program itself is one of them
-		t.Errorf("plantstore has %d commands, want all of them", checked)
 	}
 }
 
-// The help of every command has an example.
-func TestHelpHasExamples(t *testing.T) {
-	t.Parallel()
-	inProcess.Lock()
-	defer inProcess.Unlock()
-	eachHelp(t, func(path []string, help string) {
-		if len(path) > 0 && (!strings.Contains(help, "\n      ") || !strings.Contains(help, "plantstore "+path[0])) {
-			t.Errorf("the help of plantstore %s has no example:\n%s", strings.Join(path, " "), help)
-		}
-	})
-}
-
-// Help and mistakes call each flag by the same name, and neither names a type of Go.
-func TestFlagsInHelpAndMistakes(t *testing.T) {
+// The help of every command has an example. Help and mistakes call each flag by the same name, and neither names a
+// type of Go.
+func TestHelpAndMistakes(t *testing.T) {
 	t.Parallel()
 	inProcess.Lock()
 	defer inProcess.Unlock()
 	flag := regexp.MustCompile(`(?m)^   (--[a-z-]+)(?:, -\w)?(?: (\S+))?`)
 	typeName := regexp.MustCompile(`^(string|int|value|float|duration|time)$`)
 	oneDash := regexp.MustCompile(`[^-\w]-[a-z]{2}`)
-	flags := 0
-	eachHelp(t, func(path []string, help string) {
+	commands, flags := 0, 0
+	visitHelp(t, nil, func(path []string, help string) {
+		commands++
+		if len(path) > 0 && (!strings.Contains(help, "\n      ") || !strings.Contains(help, "plantstore "+path[0])) {
+			t.Errorf("the help of plantstore %s has no example:\n%s", strings.Join(path, " "), help)
+		}
 		_, options, _ := strings.Cut(help, "OPTIONS:\n")
 		for _, m := range flag.FindAllStringSubmatch(options, -1) {
 			name, placeholder := m[1], m[2]
@@ -83,7 +67,7 @@ func TestFlagsInHelpAndMistakes(t *testing.T) {
 			}
 		}
 	})
-	if flags < 50 {
-		t.Errorf("the help has %d flags, want all of them", flags)
+	if commands <= 10 || flags < 50 {
+		t.Errorf("the help has %d commands and %d flags, want all of them", commands, flags)
 	}
 }

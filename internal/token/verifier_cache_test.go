@@ -95,52 +95,32 @@ func TestVerifyDuringSlowLookup(t *testing.T) {
 	})
 }
 
-// If the store panics in a lookup, the requests that wait for it fail.
-func TestVerifyAfterPanic(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := &watched{Store: open(t)}
-		store.readErr = func(context.Context) error {
-			time.Sleep(10 * time.Millisecond)
-			panic("a bug")
-		}
-		v := verifier(t, store, "")
-		text := create(t, store, nil)
-		var both sync.WaitGroup
-		for range 2 {
-			both.Go(func() {
-				wantVerify(t, v, text, token.ErrUnavailable)
-			})
-		}
-		both.Wait()
-		if got := store.lookups.Load(); got != 1 {
-			t.Errorf("there were %d lookups, want one", got)
-		}
-		store.readErr = nil
-		wantVerify(t, v, text, nil)
-	})
-}
-
-// A lookup ends after lookupTime, even if the request has more time.
-func TestVerifyTimesOut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := &watched{Store: open(t), readErr: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }}
-		text := create(t, store, nil)
-		began := time.Now()
-		_, err := verifier(t, store, "").Verify(t.Context(), text)
-		if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took > 10*time.Second {
-			t.Errorf("Verify = %v after %v, want %v", err, took, context.DeadlineExceeded)
-		}
-	})
-}
-
-// An error of the store is not cached: the next request reads the store again.
-func TestVerifyDoesNotCacheErrors(t *testing.T) {
-	store := &watched{Store: open(t), readErr: func(context.Context) error { return token.ErrUnavailable }}
-	text := create(t, store, nil)
-	v := verifier(t, store, "")
-	wantVerify(t, v, text, token.ErrUnavailable)
-	store.readErr = nil
-	wantVerify(t, v, text, nil)
+// If the store fails or panics in a lookup, the requests that wait for it fail. The next one reads the store again.
+func TestVerifyAfterFailure(t *testing.T) {
+	for name, fail := range map[string]func(context.Context) error{
+		"panics": func(context.Context) error { panic("a bug") },
+		"fails":  func(context.Context) error { return token.ErrUnavailable },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			store := &watched{Store: open(t)}
+			store.readErr = func(ctx context.Context) error {
+				time.Sleep(10 * time.Millisecond)
+				return fail(ctx)
+			}
+			v := verifier(t, store, "")
+			text := create(t, store, nil)
+			var both sync.WaitGroup
+			for range 2 {
+				both.Go(func() { wantVerify(t, v, text, token.ErrUnavailable) })
+			}
+			both.Wait()
+			if got := store.lookups.Load(); got != 1 {
+				t.Errorf("%s: there were %d lookups, want one", name, got)
+			}
+			store.readErr = nil
+			wantVerify(t, v, text, nil)
+		})
+	}
 }
 
 // Half a second after a change of a token, every server applies it.

@@ -59,31 +59,6 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-func TestVerifyReturnsToken(t *testing.T) {
-	store := open(t)
-	want, text := token.New("reader", []token.Scope{token.Read}, time.Hour)
-	must.NoError(t, store.CreateToken(t.Context(), want))
-	got, err := verifier(t, store, static).Verify(t.Context(), text)
-	if err != nil || got.ID != want.ID || !got.Allows(token.Read) || got.Allows(token.Write) {
-		t.Errorf("Verify = %+v, %v, want the token %s, which may only read", got, err, want.ID)
-	}
-	got, err = verifier(t, store, static).Verify(t.Context(), static)
-	if err != nil || !got.Allows(token.Read) || !got.Allows(token.Write) {
-		t.Errorf("Verify of the static token = %+v, %v, want every scope", got, err)
-	}
-}
-
-func TestExpiry(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := open(t)
-		text := create(t, store, nil)
-		time.Sleep(time.Hour - time.Microsecond)
-		wantVerify(t, verifier(t, store, ""), text, nil)
-		time.Sleep(time.Microsecond)
-		wantVerify(t, verifier(t, store, ""), text, token.ErrInvalid)
-	})
-}
-
 func TestStaticToken(t *testing.T) {
 	for text, ok := range map[string]bool{
 		"":                   true, // there is none
