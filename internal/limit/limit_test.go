@@ -54,16 +54,21 @@ func TestRateLimit(t *testing.T) {
 	})
 }
 
+// The limiter of a token is kept while it is not full, however often others are used.
 func TestRateLimitIsNotChangedByOtherTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewRates[string](Rate{Limit: 10, Per: 10 * time.Second}, 0)
+		useFor := func(seconds int) {
+			for range seconds {
+				use(l, "busy")
+				time.Sleep(time.Second)
+			}
+		}
+		useFor(4)
 		for range 10 {
 			use(l, "idle")
 		}
-		for range 9 {
-			time.Sleep(time.Second)
-			use(l, "busy")
-		}
+		useFor(9)
 		if h, refused := use(l, "idle"); refused || left(h) != "10 8 2" {
 			t.Errorf("after 9 seconds %q, refused %v, want 8 left", left(h), refused)
 		}
