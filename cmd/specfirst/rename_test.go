@@ -51,6 +51,16 @@ func commit(t *testing.T, folder string) {
 	expect(t, folder, "git -c user.name=test -c user.email=test@example.com -c commit.gpgsign=false commit --quiet -m test")
 }
 
+// wantFiles fails unless the project has files with these texts.
+func wantFiles(t *testing.T, folder string, texts map[string]string) {
+	t.Helper()
+	for name, want := range texts {
+		if got, err := os.ReadFile(filepath.Join(folder, name)); err != nil || string(got) != want {
+			t.Errorf("%s has %q, %v, want %q", name, got, err, want)
+		}
+	}
+}
+
 // What cannot become another noun is refused before anything is changed.
 func TestRenameRefuses(t *testing.T) {
 	folder := newSmallProject(t)
@@ -76,15 +86,11 @@ func TestRenameRefuses(t *testing.T) {
 func TestRename(t *testing.T) {
 	folder := newSmallProject(t)
 	expect(t, folder, "bash .ci/rename example.com/library book")
-	for name, want := range map[string]string{
+	wantFiles(t, folder, map[string]string{
 		"README.md":               "Books in a bookstore: [guide](https://github.com/plantstore/plantstore/tree/main/api/README.md)\n",
 		"internal/book/book.go":   "package book\n\n// Books are many.\ntype Books []Book\n\ntype Book struct{}\n",
 		"internal/token/token.go": "package token\n\nimport \"example.com/library/internal/book\"\n\nvar _ book.Book\n",
-	} {
-		if got, err := os.ReadFile(filepath.Join(folder, name)); err != nil || string(got) != want {
-			t.Errorf("%s has %q, %v, want %q", name, got, err, want)
-		}
-	}
+	})
 	commit(t, folder)
 	expect(t, folder, "bash .ci/rename example.com/other animal", "this repository was renamed already: module example.com/library")
 }
@@ -99,11 +105,7 @@ func TestRenameFails(t *testing.T) {
 	for _, line := range strings.Split(undo, " && ") {
 		expect(t, folder, line)
 	}
-	for name, want := range smallProject {
-		if got, err := os.ReadFile(filepath.Join(folder, name)); err != nil || string(got) != want {
-			t.Errorf("%s has %q, %v, want %q", name, got, err, want)
-		}
-	}
+	wantFiles(t, folder, smallProject)
 	if _, err := os.Stat(filepath.Join(folder, "internal", "book")); err == nil {
 		t.Error("internal/book is left")
 	}

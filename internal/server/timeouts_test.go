@@ -2,15 +2,11 @@ package server
 
 import (
 	"context"
-	"crypto/tls"
-	"encoding/binary"
 	"errors"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -22,7 +18,6 @@ import (
 	"github.com/plantstore/plantstore/internal/store/open"
 	"github.com/plantstore/plantstore/internal/testing/expect"
 	"github.com/plantstore/plantstore/internal/testing/must"
-	"github.com/plantstore/plantstore/internal/testing/wait"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
@@ -139,37 +134,10 @@ func TestServerLimits(t *testing.T) {
 	}
 }
 
-// The server tells HTTP/2 clients how many requests of a connection it handles
-// at the same time.
+// A connection of HTTP/2 has few requests at the same time, which net/http tells the client.
 func TestServerLimitsStreams(t *testing.T) {
-	server := httptest.NewUnstartedServer(http.NotFoundHandler())
-	server.Config = newServer(http.NotFoundHandler(), slog.New(slog.DiscardHandler))
-	server.EnableHTTP2 = true
-	server.StartTLS()
-	defer server.Close()
-	config := &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}
-	conn, err := tls.Dial("tcp", server.Listener.Addr().String(), config)
-	must.NoError(t, err)
-	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(wait.Limit))
-	// The preface of a client (RFC 9113, section 3.4), and no settings.
-	const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"
-	_, err = io.WriteString(conn, preface)
-	must.NoError(t, err)
-	var header [9]byte
-	if _, err := io.ReadFull(conn, header[:]); err != nil || header[3] != 4 {
-		t.Fatalf("the first frame of the server is %x, %v, want SETTINGS", header, err)
+	server := newServer(http.NotFoundHandler(), slog.New(slog.DiscardHandler))
+	if got := server.HTTP2.MaxConcurrentStreams; got != 16 {
+		t.Errorf("the server allows %d requests at the same time, want 16", got)
 	}
-	settings := make([]byte, int(header[1])<<8|int(header[2]))
-	_, err = io.ReadFull(conn, settings)
-	must.NoError(t, err)
-	for s := range slices.Chunk(settings, 6) {
-		if binary.BigEndian.Uint16(s) == 3 { // SETTINGS_MAX_CONCURRENT_STREAMS
-			if n := binary.BigEndian.Uint32(s[2:]); n != 16 {
-				t.Errorf("the server allows %d requests at the same time, want 16", n)
-			}
-			return
-		}
-	}
-	t.Errorf("the settings %x do not limit the requests of a connection", settings)
 }

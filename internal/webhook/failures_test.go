@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/plantstore/plantstore/api/client"
 	"github.com/plantstore/plantstore/internal/testing/expect"
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
@@ -76,38 +75,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// Retry-After keeps all events back, as seconds or as a date.
+// Retry-After keeps all events back, also one that failed before, and waits for its next attempt.
 func TestRetryAfter(t *testing.T) {
-	for name, header := range map[string]func() string{
-		"seconds": func() string { return "1" },
-		"a date":  func() string { return time.Now().Add(2 * time.Second).UTC().Format(http.TimeFormat) }, // cut to a second
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := newSetup(t)
-			s.Concurrency = 4
-			s.put(1, "first")
-			var asked time.Time
-			s.respond = func(w http.ResponseWriter, _ *http.Request) {
-				if s.count() > 1 {
-					return
-				}
-				asked = time.Now()
-				w.Header().Set("Retry-After", header())
-				w.WriteHeader(http.StatusTooManyRequests)
-				time.AfterFunc(100*time.Millisecond, func() { // another event comes meanwhile
-					expect.NoError(t, s.client.Create(t.Context(), client.Plant{ID: 2, Name: "second"}))
-				})
-			}
-			s.attempts(3)
-			if early := s.at[1].Sub(asked); early < 900*time.Millisecond {
-				t.Errorf("an attempt came %v after the receiver has asked to wait", early)
-			}
-		})
-	}
-}
-
-// Retry-After also keeps an event back that failed before, and waits for its next attempt.
-func TestRetryAfterMeanwhile(t *testing.T) {
 	s := newSetup(t)
 	s.Concurrency = 100 // so that two plants are hardly ever in the same queue
 	s.Retry = []time.Duration{200 * time.Millisecond}
