@@ -50,7 +50,7 @@ func wantPauses(t testing.TB, p *oidctest.Provider, most int) {
 // ten seconds, and good tokens are verified at once.
 func TestFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := oidctest.New(t, newKey(t, "a"))
+		p := oidctest.New(t, oidctest.NewKey(t, "a"))
 		issuer := newIssuer(t, p)
 		var flood sync.WaitGroup
 		for i := range 600 {
@@ -78,12 +78,12 @@ func TestRotation(t *testing.T) {
 	for after := range 12 {
 		t.Run(strconv.Itoa(after)+" seconds after a fetch", func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := oidctest.New(t, newKey(t, "0"))
+				p := oidctest.New(t, oidctest.NewKey(t, "0"))
 				issuer := newIssuer(t, p)
 				for i := range 3 {
 					if i > 0 {
 						time.Sleep(time.Duration(after)*time.Second + 1)
-						p.Rotate(newKey(t, strconv.Itoa(i)))
+						p.Rotate(oidctest.NewKey(t, strconv.Itoa(i)))
 					}
 					began := time.Now()
 					var clients sync.WaitGroup
@@ -106,7 +106,7 @@ func TestRotation(t *testing.T) {
 // A key that is published while a fetch runs is found by the next one.
 func TestRotationDuringFetch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		old, fresh := newKey(t, "old"), newKey(t, "new")
+		old, fresh := oidctest.NewKey(t, "old"), oidctest.NewKey(t, "new")
 		p := oidctest.New(t, old)
 		issuer := newIssuer(t, p)
 		p.Delay = 2 * time.Second // after the response is made
@@ -124,7 +124,7 @@ func TestRotationDuringFetch(t *testing.T) {
 // A key ID that the provider does not have is refused at once until the next fetch.
 func TestAbsentKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := oidctest.New(t, newKey(t, "a"))
+		p := oidctest.New(t, oidctest.NewKey(t, "a"))
 		issuer := newIssuer(t, p)
 		for i := range 5 {
 			began := time.Now()
@@ -149,7 +149,7 @@ func TestAbsentKey(t *testing.T) {
 // At most 512 tokens wait for a fetch.
 func TestManyUnknownKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := oidctest.New(t, newKey(t, "a"))
+		p := oidctest.New(t, oidctest.NewKey(t, "a"))
 		issuer := newIssuer(t, p)
 		wantAccepted(t, issuer, p.Token(oidctest.Claims(nil)), "a good token")
 		time.Sleep(time.Second)
@@ -183,7 +183,7 @@ func TestManyUnknownKeys(t *testing.T) {
 // The service starts while the provider is down, and accepts tokens once it is there.
 func TestProviderDownAtFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := oidctest.New(t, newKey(t, "a"))
+		p := oidctest.New(t, oidctest.NewKey(t, "a"))
 		p.Stop(errors.New("connection refused"))
 		issuer := newIssuer(t, p)
 		for range 25 {
@@ -238,7 +238,7 @@ func TestProviderFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				a, b := newKey(t, "a"), newKey(t, "b")
+				a, b := oidctest.NewKey(t, "a"), oidctest.NewKey(t, "b")
 				p := oidctest.New(t, a)
 				issuer := newIssuer(t, p)
 				known := p.Token(oidctest.Claims(nil))
@@ -278,7 +278,7 @@ func TestProviderFails(t *testing.T) {
 // not on its curve.
 func TestOtherKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		key, off, enc := newKey(t, "a"), newKey(t, "off"), newKey(t, "enc")
+		key, off, enc := oidctest.NewKey(t, "a"), oidctest.NewKey(t, "off"), oidctest.NewKey(t, "enc")
 		p := oidctest.New(t, key, off, enc)
 		p.Change = func(path string, w *httptest.ResponseRecorder) {
 			if !strings.HasSuffix(path, "/keys") {

@@ -1,7 +1,6 @@
 package oidc_test
 
 import (
-	"cmp"
 	"context"
 	"crypto/ecdsa"
 	"crypto/ed25519"
@@ -38,14 +37,6 @@ func newIssuer(t testing.TB, p *oidctest.Provider, changes ...func(*oidc.Config)
 	issuer, err := oidc.New(config)
 	must.NoError(t, err)
 	return issuer
-}
-
-// newKey returns a key for ES256.
-func newKey(t testing.TB, id string) oidctest.Key {
-	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	must.NoError(t, err)
-	return oidctest.Key{ID: id, Algorithm: jose.ES256, Private: private}
 }
 
 var rsaKey = sync.OnceValues(func() (*rsa.PrivateKey, error) { return rsa.GenerateKey(rand.Reader, 2048) })
@@ -112,93 +103,78 @@ func TestAlgorithms(t *testing.T) {
 func TestAcceptedClaims(t *testing.T) {
 	now := time.Now()
 	after := func(d time.Duration) int64 { return now.Add(d).Unix() }
+	p := oidctest.New(t, oidctest.NewKey(t, "a"))
+	issuer := newIssuer(t, p)
 	type claims = map[string]any
-	for name, c := range map[string]struct {
-		change func(*oidc.Config)
-		claims claims
-		id     string // empty: robot
-		scopes string // empty: read write
-	}{
-		"all of RFC 9068":   {},
-		"without client_id": {claims: claims{"client_id": nil}, id: "someone"},
-		"several audiences": {claims: claims{"aud": []string{"a", oidctest.Audience}}},
-		"other scopes, too": {
-			claims: claims{"scope": "openid read reads plants:write Write"},
-			scopes: "read",
-		},
-		"scp as an array": {claims: claims{"scope": nil, "scp": []string{"write"}}, scopes: "write"},
-		"scp as a text":   {claims: claims{"scope": nil, "scp": "write  read write"}, scopes: "write read"},
-		"permissions":     {claims: claims{"scope": nil, "permissions": []string{"read"}}, scopes: "read"},
-		"scope comes first": {
-			claims: claims{"scope": "openid", "scp": "read", "permissions": []string{"read"}},
-			scopes: "none",
-		},
-		"scopes with tabs":         {claims: claims{"scope": "openid\tread write\u00a0 write\n"}, scopes: "none"},
-		"no scopes":                {claims: claims{"scope": nil}, scopes: "none"},
-		"scopes of the wrong type": {claims: claims{"scope": 7, "scp": "read"}, scopes: "none"},
-		"a claim that is set": {
-			change: func(c *oidc.Config) { c.ScopeClaim = "roles" },
-			claims: claims{"roles": []any{"read", 7, nil}},
-			scopes: "read",
-		},
-		"a prefix": {
-			change: func(c *oidc.Config) { c.ScopePrefix = "plants:" },
-			claims: claims{"scope": "plants:write read"},
-			scopes: "write",
-		},
-		"expired within the leeway": {
-			claims: claims{"iat": after(-300 * time.Second), "exp": after(-50 * time.Second)},
-		},
-		"not before, within the leeway":   {claims: claims{"nbf": after(50 * time.Second)}},
-		"issued later, within the leeway": {claims: claims{"iat": after(50 * time.Second)}},
-		"fractions of seconds": {
-			claims: claims{"iat": float64(after(0)) + 0.5, "exp": float64(after(time.Minute)) + 0.25},
-		},
-		"the longest lifetime": {claims: claims{"iat": after(0), "exp": after(time.Hour)}},
-		"a longer lifetime, as it is allowed": {
-			change: func(c *oidc.Config) { c.MaxLifetime = 24 * time.Hour },
-			claims: claims{"exp": after(23 * time.Hour)},
-		},
+	for name, claims := range map[string]claims{
+		"all of RFC 9068":                 nil,
+		"several audiences":               {"aud": []string{"a", oidctest.Audience}},
+		"expired within the leeway":       {"iat": after(-300 * time.Second), "exp": after(-50 * time.Second)},
+		"not before, within the leeway":   {"nbf": after(50 * time.Second)},
+		"issued later, within the leeway": {"iat": after(50 * time.Second)},
+		"fractions of seconds":            {"iat": float64(after(0)) + 0.5, "exp": float64(after(time.Minute)) + 0.25},
+		"the longest lifetime":            {"iat": after(0), "exp": after(time.Hour)},
 	} {
-		t.Run(name, func(t *testing.T) {
-			p := oidctest.New(t, newKey(t, "a"))
-			change := c.change
-			if change == nil {
-				change = func(*oidc.Config) {}
-			}
-			got, err := verify(t, newIssuer(t, p, change), p.Token(oidctest.Claims(c.claims)))
-			id, scopes := cmp.Or(c.id, "robot"), cmp.Or(c.scopes, "read write")
-			if err != nil || got.ID != id || cmp.Or(token.JoinScopes(got.Scopes, " "), "none") != scopes {
-				t.Errorf("the token is %+v, %v, want %s with %s", got, err, id, scopes)
-			}
-		})
+		if got, err := verify(t, issuer, p.Token(oidctest.Claims(claims))); err != nil || got.ID != "robot" {
+			t.Errorf("%s: the token is %+v, %v", name, got, err)
+		}
+	}
+	got, err := verify(t, issuer, p.Token(oidctest.Claims(claims{"client_id": nil})))
+	if err != nil || got.ID != "someone" {
+		t.Errorf("without client_id the token is %+v, %v", got, err)
+	}
+	patient := newIssuer(t, p, func(c *oidc.Config) { c.MaxLifetime = 24 * time.Hour })
+	wantAccepted(t, patient, p.Token(oidctest.Claims(claims{"exp": after(23 * time.Hour)})), "a longer lifetime, as it is allowed")
+}
+
+// The scopes of a token are those of the first claim that it has, or of the one that is set.
+func TestScopes(t *testing.T) {
+	p := oidctest.New(t, oidctest.NewKey(t, "a"))
+	for _, c := range []struct {
+		claim, prefix string // of the settings
+		claims        map[string]any
+		want          string
+	}{
+		{"", "", nil, "read write"},
+		{"", "", map[string]any{"scope": "openid read reads plants:write Write"}, "read"},
+		{"", "", map[string]any{"scope": nil, "scp": []string{"write"}}, "write"},
+		{"", "", map[string]any{"scope": nil, "scp": "write  read write"}, "write read"},
+		{"", "", map[string]any{"scope": nil, "permissions": []string{"read"}}, "read"},
+		{"", "", map[string]any{"scope": "openid", "scp": "read", "permissions": []string{"read"}}, ""},
+		{"", "", map[string]any{"scope": "openid\tread write\u00a0 write\n"}, ""},
+		{"", "", map[string]any{"scope": nil}, ""},
+		{"", "", map[string]any{"scope": 7, "scp": "read"}, ""},
+		{"roles", "", map[string]any{"roles": []any{"read", 7, nil}}, "read"},
+		{"", "plants:", map[string]any{"scope": "plants:write read"}, "write"},
+	} {
+		issuer := newIssuer(t, p, func(config *oidc.Config) { config.ScopeClaim, config.ScopePrefix = c.claim, c.prefix })
+		got, err := verify(t, issuer, p.Token(oidctest.Claims(c.claims)))
+		if scopes := token.JoinScopes(got.Scopes, " "); err != nil || scopes != c.want {
+			t.Errorf("%v with the claim %q and the prefix %q has the scopes %q, %v, want %q", c.claims, c.claim, c.prefix, scopes, err, c.want)
+		}
 	}
 }
 
 func TestRefusedClaims(t *testing.T) {
 	now := time.Now()
 	after := func(d time.Duration) int64 { return now.Add(d).Unix() }
-	p := oidctest.New(t, newKey(t, "a"))
+	p := oidctest.New(t, oidctest.NewKey(t, "a"))
 	issuer := newIssuer(t, p)
 	for name, c := range map[string]struct {
 		claims map[string]any
 		words  string
 	}{
-		"no time":            {map[string]any{"exp": nil}, "iat or exp"},
-		"a text as time":     {map[string]any{"exp": "2030"}, "iat or exp"},
-		"a huge time":        {map[string]any{"exp": 1e300}, "iat or exp"},
-		"a time before time": {map[string]any{"iat": -1}, "iat or exp"},
-		"no time of issue":   {map[string]any{"iat": nil}, "iat or exp"},
-		"expired": {
-			map[string]any{"iat": after(-300 * time.Second), "exp": after(-61 * time.Second)}, "expired",
-		},
+		"no time":              {map[string]any{"exp": nil}, "iat or exp"},
+		"a text as time":       {map[string]any{"exp": "2030"}, "iat or exp"},
+		"a huge time":          {map[string]any{"exp": 1e300}, "iat or exp"},
+		"a time before time":   {map[string]any{"iat": -1}, "iat or exp"},
+		"no time of issue":     {map[string]any{"iat": nil}, "iat or exp"},
+		"expired":              {map[string]any{"iat": after(-300 * time.Second), "exp": after(-61 * time.Second)}, "expired"},
 		"issued in the future": {map[string]any{"iat": after(70 * time.Second)}, "future"},
 		"not valid yet":        {map[string]any{"nbf": after(70 * time.Second)}, "not valid yet"},
 		"nbf is a text":        {map[string]any{"nbf": "now"}, "not valid yet"},
 		"nbf is null":          {map[string]any{"nbf": jsonNull{}}, "not valid yet"},
-		"too long": {
-			map[string]any{"iat": after(0), "exp": after(3601 * time.Second)}, "--oidc-max-lifetime",
-		},
+		"too long":             {map[string]any{"iat": after(0), "exp": after(3601 * time.Second)}, "--oidc-max-lifetime"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			wantRefused(t, issuer, p.Token(oidctest.Claims(c.claims)), c.words)
@@ -215,7 +191,7 @@ func TestRefusedClaims(t *testing.T) {
 
 // A reason that is longer than 300 bytes is cut off there, and says so.
 func TestLongReason(t *testing.T) {
-	p := oidctest.New(t, newKey(t, "a"))
+	p := oidctest.New(t, oidctest.NewKey(t, "a"))
 	issuer := newIssuer(t, p)
 	const frame = `the issuer is "", not "` + oidctest.Issuer + `"`
 	for _, length := range []int{300, 301} {
@@ -239,7 +215,7 @@ func (jsonNull) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
 // A token with crit is refused. An empty list is not allowed (RFC 7515, section
 // 4.1.11), and no extension is supported.
 func TestCrit(t *testing.T) {
-	key := newKey(t, "a")
+	key := oidctest.NewKey(t, "a")
 	issuer := newIssuer(t, oidctest.New(t, key))
 	for _, crit := range []any{[]string{}, []string{"exp"}, []string{"b64"}, "exp", 7, false} {
 		wantRefused(t, issuer, key.Sign(t, oidctest.Claims(nil), map[jose.HeaderKey]any{"crit": crit}), "crit")
@@ -249,14 +225,14 @@ func TestCrit(t *testing.T) {
 // A token that was accepted needs no key any more, until it expires.
 func TestCachedTokenExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := oidctest.New(t, newKey(t, "a"))
+		p := oidctest.New(t, oidctest.NewKey(t, "a"))
 		issuer := newIssuer(t, p)
 		text := p.Token(oidctest.Claims(nil))
 		got, err := verify(t, issuer, text)
 		if want := time.Now().Add(6 * time.Minute); err != nil || !got.ExpiresAt.Equal(want) { // streams end then
 			t.Errorf("the token ends at %v, %v, want %v", got.ExpiresAt, err, want)
 		}
-		p.Rotate(newKey(t, "b"))
+		p.Rotate(oidctest.NewKey(t, "b"))
 		time.Sleep(10 * time.Second)
 		wantAccepted(t, issuer, p.Token(oidctest.Claims(nil)), "a good token")
 		time.Sleep(6*time.Minute - 11*time.Second)

@@ -35,7 +35,7 @@ type section struct {
 func newSection(t *testing.T) section {
 	private, err := rsaKey()
 	must.NoError(t, err)
-	s := section{T: t, es: newKey(t, "es"), rs: oidctest.Key{ID: "rs", Algorithm: jose.RS256, Private: private}}
+	s := section{T: t, es: oidctest.NewKey(t, "es"), rs: oidctest.Key{ID: "rs", Algorithm: jose.RS256, Private: private}}
 	s.provider = oidctest.New(t, s.es, s.rs)
 	s.issuer = newIssuer(t, s.provider)
 	for _, key := range []oidctest.Key{s.es, s.rs} {
@@ -176,7 +176,7 @@ func TestSection3_5(t *testing.T) {
 	private, err := rsa.GenerateKey(rand.Reader, 2047)
 	must.NoError(t, err)
 	key := oidctest.Key{ID: "rs", Algorithm: jose.RS256, Private: private}
-	issuer := newIssuer(t, oidctest.New(t, key, newKey(t, "other")))
+	issuer := newIssuer(t, oidctest.New(t, key, oidctest.NewKey(t, "other")))
 	wantRefused(t, issuer, key.Sign(t, oidctest.Claims(nil), nil), "no key")
 }
 
@@ -204,7 +204,7 @@ func TestSection3_8(t *testing.T) {
 	for _, subject := range []any{nil, "", 7, []string{"robot"}, strings.Repeat("x", 257)} {
 		s.refusesClaims(map[string]any{"client_id": nil, "sub": subject}, "sub")
 	}
-	otherKey := newKey(t, "es") // a key of another issuer
+	otherKey := oidctest.NewKey(t, "es") // a key of another issuer
 	for _, otherKey.ID = range []string{"es", "rs", ""} {
 		s.refuses(otherKey.Sign(t, oidctest.Claims(nil), nil), "signature")
 	}
@@ -227,7 +227,7 @@ func TestSection3_9(t *testing.T) {
 func TestSection3_10(t *testing.T) {
 	s := newSection(t)
 	before := s.provider.Requests()
-	attacker := newKey(t, "es")
+	attacker := oidctest.NewKey(t, "es")
 	public := jose.JSONWebKey{Key: attacker.Public(), KeyID: "es", Algorithm: "ES256", Use: "sig"}
 	for name, value := range map[jose.HeaderKey]any{
 		"jwk": public, "jku": "https://evil.example/keys", "x5u": "https://evil.example/chain", "x5c": []string{"AAAA"},

@@ -17,7 +17,7 @@ import (
 // seconds while it does not.
 func TestSignIn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := oidctest.New(t, newKey(t, "a"))
+		p := oidctest.New(t, oidctest.NewKey(t, "a"))
 		signIn := oidc.NewSignIn(oidc.Config{Issuer: oidctest.Issuer, Log: slog.New(slog.DiscardHandler), Transport: p})
 		want := func(authorization, token string) {
 			t.Helper()
@@ -47,7 +47,7 @@ func TestSignIn(t *testing.T) {
 // People never sign in at an address that others can read.
 func TestSignInIsPrivate(t *testing.T) {
 	for _, endpoint := range []string{"", "http://login.example.com/token", "/token", "javascript:alert(1)"} {
-		p := oidctest.New(t, newKey(t, "a"))
+		p := oidctest.New(t, oidctest.NewKey(t, "a"))
 		p.Change = func(_ string, w *httptest.ResponseRecorder) {
 			replaceBody(w, strings.Replace(w.Body.String(), oidctest.Issuer+"/token", endpoint, 1))
 		}

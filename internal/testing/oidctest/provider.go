@@ -4,6 +4,8 @@ package oidctest
 
 import (
 	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
 	"crypto/rand"
 	"encoding/json"
 	"io"
@@ -46,6 +48,16 @@ type Key struct {
 	ID        string
 	Algorithm jose.SignatureAlgorithm
 	Private   any // a [crypto.Signer], or a []byte for HS256, HS384 and HS512
+}
+
+// NewKey returns a new key for ES256.
+func NewKey(t testing.TB, id string) Key {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Key{ID: id, Algorithm: jose.ES256, Private: private}
 }
 
 // Public returns the public key.
