@@ -38,24 +38,15 @@ func TestBadBody(t *testing.T) {
 		"nested deeper than 64":       {`{"id":1,"name":"n","x":` + strings.Repeat("[", 64) + strings.Repeat("]", 64) + `}`, plantapi.CodeMalformedBody, nil},
 		"a byte over the limit":       {filled(maxBody + 1), plantapi.CodeBodyTooLarge, nil},
 	} {
-		t.Run(name, func(t *testing.T) {
-			s := s.with(t)
-			e := s.post(c.body).wantError(t, c.want)
-			var where []string
-			if e.Details != nil {
-				for _, d := range *e.Details {
-					where = append(where, d.Pointer)
-				}
-			}
-			if diff := cmp.Diff(c.where, where, sorted); diff != "" {
-				t.Errorf("%s\ndetails point elsewhere (-want +got):\n%s", e.Message, diff)
-			}
-			if len(e.Message) > 1000 {
-				t.Errorf("the message has %d bytes: it quotes the body", len(e.Message))
-			}
-			s.wantNone(1)
-		})
+		e := s.post(c.body).wantError(t, c.want)
+		if diff := cmp.Diff(c.where, pointers(e), sorted); diff != "" {
+			t.Errorf("%s: %s\ndetails point elsewhere (-want +got):\n%s", name, e.Message, diff)
+		}
+		if len(e.Message) > 1000 {
+			t.Errorf("%s: the message has %d bytes: it quotes the body", name, len(e.Message))
+		}
 	}
+	s.wantNone(1)
 }
 
 func TestBodiesAtTheLimits(t *testing.T) {

@@ -70,7 +70,7 @@ func TestStreamsHaveALimitOfTheirOwn(t *testing.T) {
 	})
 	s.changes("")
 	s.feed.Stop()
-	second.want("end 50300", "EOF")
+	second.want(comment, end(plantapi.CodeUnavailable), "EOF")
 	wantCounts(t, registry, map[string]float64{"listPlants 200": 1, "failure 50300": 2})
 	for _, l := range log.lines(t) {
 		if l.Operation != "listPlants" && l.Msg != "request failed" {

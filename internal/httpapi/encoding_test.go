@@ -31,21 +31,14 @@ var acceptEncodings = []struct {
 	{[]string{"deflate, gzip;q=1.0, *;q=0.5"}, true},
 	{[]string{"br", "gzip"}, true},
 	{[]string{"gzip ; q=0.5"}, true},
-	{[]string{"gzip;Q=0.001"}, true},
 	{[]string{"*"}, true},
 	{[]string{"br, *;q=0.1"}, true},
-	{[]string{"identity;q=0, gzip"}, true},
-	{[]string{"identity, gzip;q=0.5"}, true},
-	{[]string{"identity;q=0, *"}, true},
 	{[]string{"gzip;q=0"}, false},
 	{[]string{"gzip;q=0.000, *"}, false},
 	{[]string{"*;q=0"}, false},
 	{[]string{"identity"}, false},
-	{[]string{"identity;q=0"}, false}, // then a response without a coding is the best
-	{[]string{"br"}, false},
 	{[]string{"gzipped, agzip"}, false},
 	{[]string{"gzip;q=high"}, false},
-	{[]string{"gzip;q=NaN"}, false},
 }
 
 // The pages, their files and the document are sent plain, or with gzip to a client that accepts

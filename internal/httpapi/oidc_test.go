@@ -1,9 +1,6 @@
 package httpapi_test
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"fmt"
 	"io"
 	"log/slog"
@@ -12,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-jose/go-jose/v4"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/plantstore/plantstore/gen/plantapi"
@@ -44,16 +40,8 @@ func withIssuer(t testing.TB, p *oidctest.Provider, store token.Store, change fu
 	})
 }
 
-// newES256 returns a key of a provider.
-func newES256(t testing.TB, id string) oidctest.Key {
-	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	must.NoError(t, err)
-	return oidctest.Key{ID: id, Algorithm: jose.ES256, Private: private}
-}
-
 func TestTokenOfIdentityProvider(t *testing.T) {
-	p, store, log := oidctest.New(t, newES256(t, "a")), openStore(t), &logged{}
+	p, store, log := oidctest.New(t, oidctest.NewKey(t, "a")), openStore(t), &logged{}
 	s := newService(t, withStore(store), withLog(log), withIssuer(t, p, store, func(o *httpapi.Options) { o.LogAll, o.RateLimit = true, httpapi.Rate{Limit: 4, Per: time.Hour} }))
 	with := func(changes map[string]any) func(*http.Request) {
 		return header("Authorization", "Bearer "+p.Token(oidctest.Claims(changes)))
@@ -97,7 +85,7 @@ func alike(a response) string {
 // While the keys cannot be fetched, a token may be valid. Requests with such tokens are
 // counted apart, whatever their operation: forged ones must not look like failures.
 func TestIdentityProviderDown(t *testing.T) {
-	p, store, log, registry := oidctest.New(t, newES256(t, "a")), openStore(t), &logged{}, prometheus.NewRegistry()
+	p, store, log, registry := oidctest.New(t, oidctest.NewKey(t, "a")), openStore(t), &logged{}, prometheus.NewRegistry()
 	s := newService(t, withStore(store), withLog(log), withIssuer(t, p, store, func(o *httpapi.Options) { o.Metrics, o.LogSlow = registry, time.Hour }))
 	p.Stop(io.ErrUnexpectedEOF)
 	a := s.post(`{"id":1,"name":"n"}`, header("Authorization", "Bearer "+p.Token(oidctest.Claims(nil))))
@@ -115,7 +103,7 @@ func TestIdentityProviderDown(t *testing.T) {
 // Malformed and forged tokens get the response of a wrong token of ours, and the log has
 // the reason. Package oidc has tests of the reasons.
 func TestForgedTokens(t *testing.T) {
-	key, foreign := newES256(t, "ec"), newES256(t, "ec")
+	key, foreign := oidctest.NewKey(t, "ec"), oidctest.NewKey(t, "ec")
 	p, store, log := oidctest.New(t, key), openStore(t), &logged{}
 	s := newService(t, withStore(store), withLog(log), withIssuer(t, p, store, func(o *httpapi.Options) { o.LogAll = true }))
 	want := alike(s.call(http.MethodGet, "/plants", "", header("Authorization", "Bearer "+unknownToken())))

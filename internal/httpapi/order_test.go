@@ -1,7 +1,9 @@
 package httpapi_test
 
 import (
+	"cmp"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,6 +18,7 @@ import (
 func TestOrderOfRefusals(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
+	// The token has used its limit, and there is no capacity.
 	limited := newService(t, withStore(s.store), withOptions(func(o *httpapi.Options) {
 		o.RateLimit = httpapi.Rate{Limit: 1, Per: time.Hour}
 	}))
@@ -33,8 +36,7 @@ func TestOrderOfRefusals(t *testing.T) {
 		header             [2]string
 		want               plantapi.ErrorCode
 
-		tooOften bool // the token has used its limit, and there is no capacity
-		full     bool // there is no capacity
+		to *service // nil: s
 	}
 	for name, steps := range map[string][]mend{
 		"put": {
@@ -42,9 +44,9 @@ func TestOrderOfRefusals(t *testing.T) {
 			{path: "/plants/x?x", want: plantapi.CodeMethodNotAllowed},
 			{method: "PUT", want: plantapi.CodeNoCredentials},
 			{header: [2]string{"Authorization", "Bearer x"}, want: plantapi.CodeBadCredentials},
-			{header: [2]string{"Authorization", "Bearer " + text}, want: plantapi.CodeInsufficientScope, tooOften: true},
-			{header: [2]string{"Authorization", "Bearer " + staticToken}, want: plantapi.CodeTooManyRequests, tooOften: true},
-			{want: plantapi.CodeUnavailable, full: true},
+			{header: [2]string{"Authorization", "Bearer " + text}, want: plantapi.CodeInsufficientScope, to: limited},
+			{header: [2]string{"Authorization", "Bearer " + staticToken}, want: plantapi.CodeTooManyRequests, to: limited},
+			{want: plantapi.CodeUnavailable, to: full},
 			{want: plantapi.CodeInvalidParameter},
 			{path: "/plants/1", body: "none", want: plantapi.CodeMissingBody},
 			{body: filled(maxBody + 1), want: plantapi.CodeUnsupportedMediaType},
@@ -61,52 +63,18 @@ func TestOrderOfRefusals(t *testing.T) {
 			{body: `{"name":"m"}`, want: plantapi.CodeNoSuchPlant},
 			{path: "/plants/1", want: plantapi.CodePreconditionFailed},
 		},
-		"delete": {
-			{method: "DELETE", path: "/plants/x", want: plantapi.CodeNoCredentials},
-			{header: [2]string{"Authorization", "Bearer " + text}, want: plantapi.CodeInsufficientScope, tooOften: true},
-			{header: [2]string{"Authorization", "Bearer " + staticToken}, want: plantapi.CodeTooManyRequests, tooOften: true},
-			{want: plantapi.CodeUnavailable, full: true},
-			{want: plantapi.CodeInvalidParameter},
-			{header: [2]string{"If-Match", `"another"`}, path: "/plants/2", want: plantapi.CodeNoSuchPlant},
-			{path: "/plants/1", want: plantapi.CodePreconditionFailed},
-		},
-		"create": {
-			{method: "POST", path: "/plants", body: `{"id":"1","name":"m",}`, header: [2]string{"Content-Type", "application/json"}, want: plantapi.CodeNoCredentials},
-			{header: [2]string{"Authorization", "Bearer " + staticToken}, want: plantapi.CodeTooManyRequests, tooOften: true},
-			{want: plantapi.CodeUnavailable, full: true},
-			{want: plantapi.CodeMalformedBody},
-			{body: `{"id":"1","name":"m"}`, want: plantapi.CodeInvalidBody},
-			{body: `{"id":1,"name":"m"}`, want: plantapi.CodeIDTaken},
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, limited, full := s.with(t), limited.with(t), full.with(t)
 			var now mend
 			headers := http.Header{}
 			for _, step := range steps {
-				if step.method != "" {
-					now.method = step.method
-				}
-				if step.path != "" {
-					now.path = step.path
-				}
-				if step.body != "" {
-					now.body = step.body
-				}
+				now.method, now.path = cmp.Or(step.method, now.method), cmp.Or(step.path, now.path)
+				now.body = cmp.Or(step.body, now.body)
 				if step.header[0] != "" {
 					headers.Set(step.header[0], step.header[1])
 				}
-				body := now.body
-				if body == "none" {
-					body = ""
-				}
-				to := s
-				if step.tooOften {
-					to = limited
-				}
-				if step.full {
-					to = full
-				}
+				body := strings.TrimPrefix(now.body, "none")
+				to := cmp.Or(step.to, s).with(t)
 				to.send(now.method, now.path, body, func(r *http.Request) { r.Header = headers.Clone() }).wantError(t, step.want)
 			}
 		})
