@@ -58,7 +58,7 @@ release: ## build archives, packages and images in .build/release: make release 
 # The longest ones come first, so that two at a time (.ci/run) end together. Make leaves what waits for another target
 # to the end, so the code of the peers, which vet and staticcheck need, is made before all.
 checks = test-race reproducible test-postgres vet staticcheck power differences generate-check tidy-check format-check \
-	lint-api lint-workflows client-check page-check compat compat-proof crash schedules stop move test-failover schemathesis \
+	lint-api lint-workflows client-check page-check compat compat-proof crash stop move test-failover schemathesis \
 	browser memory kubernetes package-check test-oidc test-webhook paging allocations specfirst
 check: $(peers) $(checks) ## run every check that a change must pass
 # These are mostly compilers:

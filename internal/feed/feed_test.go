@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/plantstore/plantstore/internal/plant"
@@ -84,6 +85,7 @@ func TestNextAtOnce(t *testing.T) {
 	s := openStore(t, sqlite.Memory)
 	f := newFeed(t, s)
 	empty := wantNext(t, f, nil, 0)
+	wantNext(t, f, nil, time.Millisecond)
 	create(t, s, 1, 2)
 	wantNext(t, f, nil, wait.Limit, 1, 2)
 	page := wantNext(t, f, &empty.Next, wait.Limit, 1, 2)
@@ -115,6 +117,9 @@ func TestNextWaits(t *testing.T) {
 	}
 	got = goNext(t, f, t.Context(), &after)
 	f.Stop()
+	if f.running {
+		t.Error("Stop has not waited for the poller")
+	}
 	if r := wait.For(t, "the end of a wait after Stop", got); r.err != nil || len(r.page.Changes) > 0 ||
 		r.page.Next != after {
 		t.Errorf("Next = %+v, %v, want no changes and the position %+v", r.page, r.err, after)
@@ -196,15 +201,16 @@ func TestErrorsWhileWaiting(t *testing.T) {
 	}
 }
 
-// meanwhile is a feed on which something happens at the end of the next read of a client.
+// meanwhile is a feed on which something happens at the end of the next read of a client, or of the poller.
 type meanwhile struct {
 	*faulty
-	happens func()
+	happens  func()
+	ofPoller bool
 }
 
 func (m *meanwhile) Changes(ctx context.Context, after *plant.Position, limit int) ([]plant.Change, plant.Position, error) {
 	changes, next, err := m.faulty.Changes(ctx, after, limit)
-	if limit != pageLimit && m.happens != nil {
+	if (limit == pageLimit) == m.ofPoller && m.happens != nil {
 		happens := m.happens
 		m.happens = nil
 		happens()
@@ -236,6 +242,21 @@ func TestChangeDuringTheReadOfAClient(t *testing.T) {
 	if time.Since(began) > wait.Limit/2 {
 		t.Error("the wait did not end with the change")
 	}
+}
+
+// A change that is committed while the poller reads is in its next page, and does not wait for a tick.
+func TestChangeDuringTheReadOfThePoller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &meanwhile{faulty: &faulty{Store: openStore(t, sqlite.Memory)}, ofPoller: true}
+		f := newFeed(t, s)
+		after := wantNext(t, f, nil, 0).Next
+		s.happens = func() { create(t, s, 1) }
+		began := time.Now()
+		wantNext(t, f, &after, wait.Limit, 1)
+		if took := time.Since(began); took > gap {
+			t.Errorf("the change came after %v, want at most %v", took, gap)
+		}
+	})
 }
 
 // The poller ends some time after the last client, and starts again.

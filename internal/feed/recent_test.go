@@ -54,6 +54,7 @@ func TestClientBehindThePoller(t *testing.T) {
 	create(t, s, 1)
 	f := poll(t, s, last(t, s, &behind, 10), 2, 3)
 	wantNext(t, f, &behind, wait.Limit, 1, 2, 3)
+	wantNext(t, f, nil, wait.Limit, 1, 2, 3)
 	after := last(t, s, &behind, 1)
 	part, err := f.Next(t.Context(), &after, 1, wait.Limit)
 	if err != nil || part.own || !slices.Equal(ids(part), []int64{2}) {

@@ -230,6 +230,7 @@ func TestPanicReachesItsCall(t *testing.T) {
 		e.together(t, q, other, panics("work"))
 		e.wantGroups(t, []string{"first"}, []string{"other", "panics"})
 
+		synctest.Wait() // the committer waits, and the next call must wake it
 		panics("alone")()
 		wantPanic(t, "engine", q.Do(t.Context(), job{name: "broken engine"}, nil))
 		expect.Error(t, "the next one", q.Do(t.Context(), job{name: "next"}, nil), nil)

@@ -8,9 +8,6 @@
 // test binary of its own. The package atomicfile tells its steps. Neither sees names that
 // SQLite creates or removes, or the sync of their folder. A recorded file system does, on a
 // machine that has FUSE: there the unmodified program is tested (program_linux_test.go).
-//
-// The VFS can also let each call of the disk take time on a fake clock, which gives many
-// orders of what happens in a store (schedule_test.go).
 package powercut
 
 import (

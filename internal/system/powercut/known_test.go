@@ -136,15 +136,20 @@ func (k *known) checkStore(ctx context.Context, s *sqlitestore.Store) error {
 	for i := range found {
 		found[i] = map[string]string{}
 	}
-	plants, _, err := allPlants(ctx, s)
-	if err != nil {
-		return err
-	}
 	names := map[int64]string{}
-	for _, p := range plants {
-		names[p.ID] = p.Name
-		if client := int(p.ID / 1_000_000); client < len(found) {
-			found[client][fmt.Sprint("plant ", p.ID)] = p.Name
+	page := plant.Page{Limit: 1000}
+	for more := true; more; {
+		var plants []plant.Plant
+		var err error
+		if plants, more, err = s.List(ctx, page); err != nil {
+			return err
+		}
+		for _, p := range plants {
+			page.After = &p.ID
+			names[p.ID] = p.Name
+			if client := int(p.ID / 1_000_000); client < len(found) {
+				found[client][fmt.Sprint("plant ", p.ID)] = p.Name
+			}
 		}
 	}
 	tokens, err := s.Tokens(ctx)

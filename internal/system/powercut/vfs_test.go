@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"time"
 	"unsafe"
 
 	"modernc.org/libc"
@@ -115,16 +114,6 @@ func (r *recorder) removed(path string) {
 	}
 }
 
-// pause, if set, is called before and after SQLite reads, writes, truncates or syncs an open file.
-// A schedule lets these calls take time (schedule_test.go).
-var pause func(handle uintptr)
-
-func pauses(handle uintptr) {
-	if pause != nil {
-		pause(handle)
-	}
-}
-
 // The functions of the default VFS, and copies of its tables of functions of files, with
 // ours in them. SQLite has several such tables: one for each way to lock a file.
 var (
@@ -141,8 +130,6 @@ var (
 var (
 	openFunc     = vfsOpen
 	removeFunc   = vfsRemove
-	sleepFunc    = vfsSleep
-	readFunc     = fileRead
 	writeFunc    = fileWrite
 	truncateFunc = fileTruncate
 	syncFunc     = fileSync
@@ -154,7 +141,6 @@ func init() {
 	vfs := at[sqlite3.Tsqlite3_vfs](sqlite3.Xsqlite3_vfs_find(tls, 0))
 	system.open, system.remove = function[typeOfOpen](vfs.FxOpen), function[typeOfRemove](vfs.FxDelete)
 	vfs.FxOpen, vfs.FxDelete = address(openFunc), address(removeFunc)
-	vfs.FxSleep = address(sleepFunc)
 }
 
 type (
@@ -183,8 +169,7 @@ func vfsOpen(tls *libc.TLS, vfs, path, file uintptr, flags int32, out uintptr) i
 		place := libc.Xmalloc(tls, libc.Tsize_t(unsafe.Sizeof(*original)))
 		ours := at[sqlite3.Tsqlite3_io_methods](place)
 		*ours = *original
-		ours.FxRead, ours.FxWrite = address(readFunc), address(writeFunc)
-		ours.FxTruncate, ours.FxSync = address(truncateFunc), address(syncFunc)
+		ours.FxWrite, ours.FxTruncate, ours.FxSync = address(writeFunc), address(truncateFunc), address(syncFunc)
 		tableCopies[*table], methods[place] = place, original
 	}
 	*table = tableCopies[*table]
@@ -196,12 +181,6 @@ func vfsRemove(tls *libc.TLS, vfs, path uintptr, sync int32) int32 {
 	return system.remove(tls, vfs, path, sync)
 }
 
-// vfsSleep sleeps on the clock of Go, which may be the fake one of testing/synctest.
-func vfsSleep(_ *libc.TLS, _ uintptr, microseconds int32) int32 {
-	time.Sleep(time.Duration(microseconds) * time.Microsecond)
-	return microseconds
-}
-
 // original returns the functions that the default VFS has for a file.
 func original(file uintptr) *sqlite3.Tsqlite3_io_methods {
 	tables.Lock()
@@ -209,29 +188,18 @@ func original(file uintptr) *sqlite3.Tsqlite3_io_methods {
 	return methods[*at[uintptr](file)]
 }
 
-func fileRead(tls *libc.TLS, file, data uintptr, size int32, offset int64) int32 {
-	pauses(file)
-	defer pauses(file)
-	read := function[func(tls *libc.TLS, file, data uintptr, size int32, offset int64) int32](original(file).FxRead)
-	return read(tls, file, data, size, offset)
-}
-
 func fileWrite(tls *libc.TLS, file, data uintptr, size int32, offset int64) int32 {
-	pauses(file)
 	recording.add(file, event{Kind: "write", At: offset, Data: slices.Clone(unsafe.Slice(at[byte](data), size))})
 	write := function[func(tls *libc.TLS, file, data uintptr, size int32, offset int64) int32](original(file).FxWrite)
 	return write(tls, file, data, size, offset)
 }
 
 func fileTruncate(tls *libc.TLS, file uintptr, size int64) int32 {
-	pauses(file)
 	recording.add(file, event{Kind: "truncate", At: size})
 	return function[func(tls *libc.TLS, file uintptr, size int64) int32](original(file).FxTruncate)(tls, file, size)
 }
 
 func fileSync(tls *libc.TLS, file uintptr, flags int32) int32 {
-	pauses(file)
-	defer pauses(file)
 	result := function[func(tls *libc.TLS, file uintptr, flags int32) int32](original(file).FxSync)(tls, file, flags)
 	if result == sqlite3.SQLITE_OK {
 		recording.add(file, event{Kind: "sync"})
