@@ -54,16 +54,19 @@ func createMany(t *testing.T, c *client.Client, n int) []client.Plant {
 	return plants
 }
 
-func wantPlant(t *testing.T, got client.Plant, err error, name string, tag *string) client.Plant {
-	t.Helper()
-	must.NoError(t, err)
-	if got.Name != name || (got.Tag == nil) != (tag == nil) || tag != nil && *got.Tag != *tag {
-		t.Fatalf("the plant is %+v, want name %q and tag %v", got, name, tag)
+// wantPlant returns a function that fails unless a call returns a plant with this name and this tag.
+func wantPlant(t *testing.T, name string, tag *string) func(client.Plant, error) client.Plant {
+	return func(got client.Plant, err error) client.Plant {
+		t.Helper()
+		must.NoError(t, err)
+		if got.Name != name || (got.Tag == nil) != (tag == nil) || tag != nil && *got.Tag != *tag {
+			t.Fatalf("the plant is %+v, want name %q and tag %v", got, name, tag)
+		}
+		if got.ETag == "" || got.CreatedAt.IsZero() || got.UpdatedAt.IsZero() {
+			t.Fatalf("the plant %+v has no version or no times", got)
+		}
+		return got
 	}
-	if got.ETag == "" || got.CreatedAt.IsZero() || got.UpdatedAt.IsZero() {
-		t.Fatalf("the plant %+v has no version or no times", got)
-	}
-	return got
 }
 
 func wantError(t *testing.T, err, want error) {
@@ -123,51 +126,37 @@ func TestOperations(t *testing.T) {
 	expect.Message(t, "a create of another plant", err,
 		"plantstore: create plant 1: another plant has this id: id belongs to another plant (400 Bad Request, error 40010)")
 
-	got, err := c.Get(ctx, 1)
-	first := wantPlant(t, got, err, "Ficus lyrata", new("Moraceae"))
-	_, err = c.Get(ctx, 1, client.IfNoneMatch(first.ETag))
-	wantError(t, err, client.ErrNotModified)
-	_, err = c.Get(ctx, 2)
-	wantError(t, err, client.ErrNoSuchPlant)
+	first := wantPlant(t, "Ficus lyrata", new("Moraceae"))(c.Get(ctx, 1))
+	wantError(t, second(c.Get(ctx, 1, client.IfNoneMatch(first.ETag))), client.ErrNotModified)
+	wantError(t, second(c.Get(ctx, 2)), client.ErrNoSuchPlant)
 
-	got, err = c.Patch(ctx, 1, client.Patch{Name: new("Ficus elastica")}, client.IfMatch(first.ETag))
-	wantPlant(t, got, err, "Ficus elastica", new("Moraceae"))
-	_, err = c.Patch(ctx, 1, client.Patch{Tag: new("")}, client.IfMatch(first.ETag))
-	wantError(t, err, client.ErrPreconditionFailed)
-	got, err = c.Patch(ctx, 1, client.Patch{Tag: new("")}, client.IfMatch(client.AnyETag))
-	wantPlant(t, got, err, "Ficus elastica", new(""))
-	got, err = c.Patch(ctx, 1, client.Patch{})
-	wantPlant(t, got, err, "Ficus elastica", new(""))
-	got, err = c.Patch(ctx, 1, client.Patch{RemoveTag: true})
-	wantPlant(t, got, err, "Ficus elastica", nil)
+	wantPlant(t, "Ficus elastica", new("Moraceae"))(c.Patch(ctx, 1, client.Patch{Name: new("Ficus elastica")}, client.IfMatch(first.ETag)))
+	wantError(t, second(c.Patch(ctx, 1, client.Patch{Tag: new("")}, client.IfMatch(first.ETag))), client.ErrPreconditionFailed)
+	wantPlant(t, "Ficus elastica", new(""))(c.Patch(ctx, 1, client.Patch{Tag: new("")}, client.IfMatch(client.AnyETag)))
+	wantPlant(t, "Ficus elastica", new(""))(c.Patch(ctx, 1, client.Patch{}))
+	got := wantPlant(t, "Ficus elastica", nil)(c.Patch(ctx, 1, client.Patch{RemoveTag: true}))
 
 	got.Name = "Ficus carica"
-	got, err = c.Put(ctx, got, client.IfMatch(got.ETag))
-	wantPlant(t, got, err, "Ficus carica", nil)
-	_, err = c.Put(ctx, client.Plant{ID: 3}, client.IfMatch(client.AnyETag))
-	wantError(t, err, client.ErrPreconditionFailed)
-	got, err = c.Put(ctx, got, client.IfMatch("0"), client.IfMatch(got.ETag))
-	wantPlant(t, got, err, "Ficus carica", nil)
-	got, err = c.Insert(ctx, client.Plant{ID: -5, Name: ""})
-	wantPlant(t, got, err, "", nil)
+	got = wantPlant(t, "Ficus carica", nil)(c.Put(ctx, got, client.IfMatch(got.ETag)))
+	wantError(t, second(c.Put(ctx, client.Plant{ID: 3}, client.IfMatch(client.AnyETag))), client.ErrPreconditionFailed)
+	wantPlant(t, "Ficus carica", nil)(c.Put(ctx, got, client.IfMatch("0"), client.IfMatch(got.ETag)))
+	wantPlant(t, "", nil)(c.Insert(ctx, client.Plant{ID: -5, Name: ""}))
 
 	created, err := c.CreateBatch(ctx, []client.Plant{{ID: -5}, {ID: 6, Name: "\x00🌱", Tag: new("a")}})
 	if want := (client.Created{New: 1, Existing: 1}); created != want || err != nil {
 		t.Errorf("CreateBatch = %+v, %v, want %+v", created, err, want)
 	}
-	_, err = c.CreateBatch(ctx, []client.Plant{{ID: 7}, {ID: -5, Name: "other"}})
-	wantError(t, err, client.ErrIDTaken)
-	got, err = c.Get(ctx, 6)
-	wantPlant(t, got, err, "\x00🌱", new("a"))
+	wantError(t, second(c.CreateBatch(ctx, []client.Plant{{ID: 7}, {ID: -5, Name: "other"}})), client.ErrIDTaken)
+	got = wantPlant(t, "\x00🌱", new("a"))(c.Get(ctx, 6))
 	page, err := c.List(ctx)
 	if len(page.Plants) != 3 || page.Next != "" || err != nil {
 		t.Errorf("List = %+v, %v", page, err)
 	}
 	for p, err := range c.All(ctx, client.HasTag("a")) {
-		wantPlant(t, p, err, "\x00🌱", new("a"))
+		wantPlant(t, "\x00🌱", new("a"))(p, err)
 	}
 	for p, err := range c.All(ctx, client.HasNamePrefix("\x00")) {
-		wantPlant(t, p, err, "\x00🌱", new("a"))
+		wantPlant(t, "\x00🌱", new("a"))(p, err)
 	}
 	if n, more, err := c.Count(ctx); n != 3 || more || err != nil {
 		t.Errorf("Count = %d, %t, %v, want 3", n, more, err)
@@ -214,7 +203,7 @@ func TestText(t *testing.T) {
 			t.Fatalf("%.20q: %v", name, err)
 		}
 		for got, err := range c.All(ctx) {
-			wantPlant(t, got, err, name, nil)
+			wantPlant(t, name, nil)(got, err)
 		}
 		must.NoError(t, c.Delete(ctx, 1))
 	}
@@ -250,8 +239,7 @@ func TestInsert(t *testing.T) {
 	ctx, server := t.Context(), clienttest.New(t)
 	c := server.Client()
 	ficus := client.Plant{ID: 1, Name: "Ficus lyrata", Tag: new("Moraceae")}
-	got, err := c.Insert(ctx, ficus)
-	wantPlant(t, got, err, "Ficus lyrata", new("Moraceae"))
+	first := wantPlant(t, "Ficus lyrata", new("Moraceae"))(c.Insert(ctx, ficus))
 	for _, p := range []client.Plant{ficus, {ID: 1, Name: "Ficus carica"}} {
 		_, err := c.Insert(ctx, p)
 		wantError(t, err, client.ErrIDTaken)
@@ -260,30 +248,26 @@ func TestInsert(t *testing.T) {
 			t.Errorf("the error is %v", err)
 		}
 	}
-	now, err := c.Get(ctx, 1)
-	if wantPlant(t, now, err, "Ficus lyrata", new("Moraceae")); now.ETag != got.ETag {
-		t.Errorf("the version is %s, want %s as Insert returned", now.ETag, got.ETag)
+	if now := wantPlant(t, "Ficus lyrata", new("Moraceae"))(c.Get(ctx, 1)); now.ETag != first.ETag {
+		t.Errorf("the version is %s, want %s as Insert returned", now.ETag, first.ETag)
 	}
 
 	// A request that was not carried out is sent again.
 	for id, fault := range []clienttest.Fault{clienttest.Refuse, clienttest.TooManyRequests, clienttest.Unavailable} {
 		server.Fail(2, fault)
-		got, err := c.Insert(ctx, client.Plant{ID: 10 + int64(id), Name: "a"})
-		wantPlant(t, got, err, "a", nil)
+		wantPlant(t, "a", nil)(c.Insert(ctx, client.Plant{ID: 10 + int64(id), Name: "a"}))
 	}
 	// A response is lost. The plant may be of this Insert, or of another client.
 	server.Fail(1, clienttest.Cut)
-	_, err = c.Insert(ctx, client.Plant{ID: 5, Name: "a"})
+	_, err := c.Insert(ctx, client.Plant{ID: 5, Name: "a"})
 	wantError(t, err, client.ErrOutcomeUnknown)
 	wantError(t, err, client.ErrPreconditionFailed)
 	if errors.Is(err, client.ErrIDTaken) {
 		t.Errorf("the plant is our own, but the error is %v", err)
 	}
-	got, err = c.Get(ctx, 5)
-	wantPlant(t, got, err, "a", nil)
+	wantPlant(t, "a", nil)(c.Get(ctx, 5))
 	server.Fail(1, clienttest.Unavailable)
-	_, err = c.Insert(ctx, client.Plant{ID: 5, Name: "a"})
-	wantError(t, err, client.ErrOutcomeUnknown)
+	wantError(t, second(c.Insert(ctx, client.Plant{ID: 5, Name: "a"})), client.ErrOutcomeUnknown)
 }
 
 // What the service would misunderstand or never get is refused without a request.

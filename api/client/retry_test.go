@@ -212,11 +212,9 @@ func TestCancel(t *testing.T) {
 	ctx, cancel = context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	c = server.Client(client.WithBackoff(func(context.Context, int, error) time.Duration { return time.Hour }))
-	_, err = c.Get(ctx, 1)
-	wantError(t, err, client.ErrUnavailable)
+	wantError(t, second(c.Get(ctx, 1)), client.ErrUnavailable)
 	c = server.Client(client.WithBackoff(func(context.Context, int, error) time.Duration { return -1 }))
-	_, err = c.Get(ctx, 1)
-	wantError(t, err, client.ErrUnavailable)
+	wantError(t, second(c.Get(ctx, 1)), client.ErrUnavailable)
 }
 
 // The HTTP client of a program is used and not changed.

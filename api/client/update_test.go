@@ -27,11 +27,10 @@ func TestUpdate(t *testing.T) {
 	ctx, server := t.Context(), clienttest.New(t)
 	c := server.Client()
 	must.NoError(t, c.Create(ctx, client.Plant{ID: 1, Name: "0", Tag: new("a")}))
-	got, err := c.Update(ctx, 1, addOne)
-	first := wantPlant(t, got, err, "1", new("a"))
+	first := wantPlant(t, "1", new("a"))(c.Update(ctx, 1, addOne))
 
-	got, err = c.Update(ctx, 1, func(p *client.Plant) error { p.ID, p.ETag = 7, "x"; return nil })
-	if wantPlant(t, got, err, "1", new("a")); got.ETag != first.ETag {
+	got := wantPlant(t, "1", new("a"))(c.Update(ctx, 1, func(p *client.Plant) error { p.ID, p.ETag = 7, "x"; return nil }))
+	if got.ETag != first.ETag {
 		t.Errorf("an update that changes nothing made the version %s of %s", got.ETag, first.ETag)
 	}
 	failure := errors.New("not today")
@@ -40,17 +39,16 @@ func TestUpdate(t *testing.T) {
 
 	// Another client is faster, twice.
 	left := 2
-	got, err = c.Update(ctx, 1, func(p *client.Plant) error {
+	wantPlant(t, "11", new("0"))(c.Update(ctx, 1, func(p *client.Plant) error {
 		if left--; left >= 0 {
 			must.NoError(t, second(c.Put(ctx, client.Plant{ID: 1, Name: "10", Tag: new(fmt.Sprint(left))})))
 		}
 		return addOne(p)
-	})
-	wantPlant(t, got, err, "11", new("0"))
+	}))
 
 	// And each time: the attempts are bounded.
 	calls := 0
-	_, err = server.Client(client.WithAttempts(3)).Update(ctx, 1, func(p *client.Plant) error {
+	_, err := server.Client(client.WithAttempts(3)).Update(ctx, 1, func(p *client.Plant) error {
 		calls++
 		must.NoError(t, second(c.Put(ctx, client.Plant{ID: 1, Name: fmt.Sprint(calls)})))
 		return addOne(p)
@@ -61,63 +59,50 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
-// An update whose response is lost is carried out once.
+// An update whose response is lost is carried out once, also if another client writes meanwhile: before the client
+// reads the plant again, with its third request, or after it has read the old version.
 func TestUpdateLostResponse(t *testing.T) {
 	t.Parallel()
-	for name, fault := range map[string]clienttest.Fault{
-		"refused": clienttest.Refuse, "cut": clienttest.Cut, "429": clienttest.TooManyRequests, "503": clienttest.Unavailable,
+	const fails, unknown = "fails", "unknown" // else the update succeeds
+	for _, c := range []struct {
+		fault  clienttest.Fault
+		times  int
+		before int    // the request before which the other client writes
+		text   string // that it writes: what the update wants, or something else
+		want   string
+	}{
+		{fault: clienttest.Refuse, times: 2},
+		{fault: clienttest.Cut, times: 2},
+		{fault: clienttest.TooManyRequests, times: 2},
+		{fault: clienttest.Unavailable, times: 2},
+		{clienttest.Refuse, 1, 3, "other", fails}, // a conflict like any other, and the new name is not a number
+		{clienttest.TooManyRequests, 1, 3, "other", fails},
+		{clienttest.Cut, 1, 3, "other", unknown},
+		{clienttest.Cut, 1, 3, "5", ""},
+		{clienttest.Unavailable, 1, 3, "other", unknown},
+		{clienttest.Unavailable, 1, 3, "5", ""},
+		{clienttest.Unavailable, 1, 4, "other", unknown},
+		{clienttest.Unavailable, 1, 4, "5", ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			server := clienttest.New(t)
-			c := server.Client()
-			must.NoError(t, c.Create(t.Context(), client.Plant{ID: 1, Name: "0"}))
-			calls := 0
-			got, err := c.Update(t.Context(), 1, func(p *client.Plant) error { calls++; server.Fail(2, fault); return addOne(p) })
-			wantPlant(t, got, err, "1", nil)
-			if calls != 1 {
-				t.Errorf("the function was called %d times, want 1", calls)
+		server := clienttest.New(t)
+		other := server.Client()
+		must.NoError(t, other.Create(t.Context(), client.Plant{ID: 1, Name: "4"}))
+		requests, calls := 0, 0
+		updater := server.Client(client.WithTokenFunc(func(ctx context.Context) (string, error) {
+			if requests++; requests == c.before { // read, write, read, write
+				must.NoError(t, second(other.Put(ctx, client.Plant{ID: 1, Name: c.text})))
 			}
-
-			// The response is lost, and another client writes before the client reads the
-			// plant again, or after it has read the old version.
-			lost := name == "cut" || name == "503"
-			for _, at := range []int{3, 4} {
-				if name == "cut" && at == 4 {
-					continue // it reads the new name, and does not write again
-				}
-				for _, text := range []string{"other", "5"} {
-					if text == "5" && !lost {
-						continue // a conflict like any other
-					}
-					_, err = c.Put(t.Context(), client.Plant{ID: 1, Name: "4"})
-					must.NoError(t, err)
-					requests := 0
-					c := server.Client(client.WithTokenFunc(func(ctx context.Context) (string, error) {
-						if requests++; requests == at { // read, write, read, write
-							if _, err := c.Put(ctx, client.Plant{ID: 1, Name: text}); err != nil {
-								t.Error(err)
-							}
-						}
-						return server.Token, nil
-					}))
-					calls := 0
-					_, err := c.Update(t.Context(), 1, func(p *client.Plant) error { calls++; server.Fail(1, fault); return addOne(p) })
-					switch {
-					case text == "5": // that is what the update wants
-						if err != nil || calls != 1 {
-							t.Errorf("%d calls, error %v", calls, err)
-						}
-					case lost:
-						wantError(t, err, client.ErrOutcomeUnknown)
-					case at == 3: // the second attempt to write is refused, and the new name is not a number
-						if err == nil || errors.Is(err, client.ErrOutcomeUnknown) {
-							t.Errorf("the error is %v", err)
-						}
-					}
-				}
-			}
+			return server.Token, nil
+		}))
+		got, err := updater.Update(t.Context(), 1, func(p *client.Plant) error {
+			calls++
+			server.Fail(c.times, c.fault)
+			return addOne(p)
 		})
+		succeeds, isUnknown := err == nil && got.Name == "5" && calls == 1, errors.Is(err, client.ErrOutcomeUnknown)
+		if succeeds != (c.want == "") || isUnknown != (c.want == unknown) {
+			t.Errorf("%+v: the plant is %+v after %d calls, %v", c, got, calls, err)
+		}
 	}
 }
 
