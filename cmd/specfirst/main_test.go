@@ -58,10 +58,8 @@ func run(t *testing.T, args ...string) (string, error) {
 
 // What is wrong is said before anything is written.
 func TestMistakes(t *testing.T) {
-	full := t.TempDir()
-	must.NoError(t, os.WriteFile(filepath.Join(full, "file"), nil, 0o600))
-	must.NoError(t, os.Rename(full, filepath.Join(filepath.Dir(full), "full")))
-	full = filepath.Join(filepath.Dir(full), "full")
+	full := filepath.Join(t.TempDir(), "full")
+	must.NoError(t, writeFile(filepath.Join(full, "file"), ""))
 	other := t.TempDir()
 	for name, test := range map[string]struct {
 		args []string

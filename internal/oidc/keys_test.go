@@ -46,32 +46,6 @@ func wantPauses(t testing.TB, p *oidctest.Provider, most int) {
 	}
 }
 
-// For a minute, 50 tokens in a second have unknown key IDs. The keys are fetched every
-// ten seconds, and good tokens are verified at once.
-func TestFlood(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := oidctest.New(t, oidctest.NewKey(t, "a"))
-		issuer := newIssuer(t, p)
-		var flood sync.WaitGroup
-		for i := range 600 {
-			for j := range 5 {
-				flood.Go(func() {
-					wantRefused(t, issuer, unsigned(t, strconv.Itoa(i*5+j)), "no key")
-				})
-			}
-			began := time.Now()
-			if i%5 == 0 {
-				if _, err := verify(t, issuer, p.Token(oidctest.Claims(nil))); err != nil || time.Since(began) > 0 {
-					t.Errorf("a good token gets %v after %v", err, time.Since(began))
-				}
-			}
-			time.Sleep(100 * time.Millisecond)
-		}
-		flood.Wait()
-		wantPauses(t, p, 8)
-	})
-}
-
 // However long the last fetch is ago, a token with a new key is accepted; it waits until
 // the keys may be fetched again.
 func TestRotation(t *testing.T) {
