@@ -2,7 +2,6 @@ package httpapi_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -16,8 +15,6 @@ import (
 	"github.com/plantstore/plantstore/api"
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/internal/httpapi"
-	"github.com/plantstore/plantstore/internal/plant"
-	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 	"github.com/plantstore/plantstore/internal/token"
@@ -100,45 +97,24 @@ func TestRateLimitPerToken(t *testing.T) {
 	s.sendUnread(t, "POST", "/plants", a).wantError(t, plantapi.CodeInsufficientScope)
 }
 
-// heldPlants is a real store whose List waits. Each call sends the channel that
-// ends its wait when it is closed.
-type heldPlants struct {
-	plant.Store
-	began chan chan struct{}
-}
-
-func (s heldPlants) List(ctx context.Context, page plant.Page) ([]plant.Plant, bool, error) {
-	leave := make(chan struct{})
-	s.began <- leave
-	select {
-	case <-leave:
-		return s.Store.List(ctx, page)
-	case <-ctx.Done():
-		return nil, false, ctx.Err()
-	}
-}
-
-// startList sends a request for a list and returns once it is in flight. finish ends it and checks its response.
-func startList(t *testing.T, s *service, store heldPlants) (finish func()) {
-	t.Helper()
-	ended := make(chan response, 1)
-	go func() { ended <- s.sendUnread(t, "GET", "/plants", staticToken) }()
-	leave := wait.For(t, "a call of List", store.began)
-	return func() {
-		t.Helper()
-		close(leave)
-		wait.For(t, "the response to a list", ended).wantStatus(t, http.StatusOK)
-	}
-}
-
 // While MaxInFlight requests are in flight, every operation is refused before anything
 // of the request is read. Requests with bad credentials and those without an
 // operation are not refused for that, and do not count.
 func TestCapacityOfEveryOperation(t *testing.T) {
-	held := heldPlants{openStore(t), make(chan chan struct{}, 3)}
-	s := newService(t, offline, withStore(held.Store.(store.Store)), withPlants(held),
-		withOptions(func(o *httpapi.Options) { o.MaxInFlight = 2 }))
-	finishFirst, finishSecond := startList(t, s, held), startList(t, s, held)
+	store := openStore(t)
+	held := heldPlants{store, make(chan struct{}, 3), make(chan struct{}), make(chan error, 3)}
+	s := newService(t, offline, withStore(store), withPlants(held), withOptions(func(o *httpapi.Options) { o.MaxInFlight = 2 }))
+	responses := make(chan response, 3)
+	start := func() {
+		go func() { responses <- s.sendUnread(t, "GET", "/plants/1", staticToken) }()
+		wait.For(t, "a call of Get", held.began)
+	}
+	finish := func() {
+		held.proceed <- struct{}{}
+		wait.For(t, "a response", responses).wantError(t, plantapi.CodeNoSuchPlant)
+	}
+	start()
+	start()
 	forEachOperation(t, func(t *testing.T, method, path string) {
 		if strings.HasPrefix(path, "/changes") {
 			return // TestStreamsHaveALimitOfTheirOwn
@@ -151,12 +127,12 @@ func TestCapacityOfEveryOperation(t *testing.T) {
 	s.sendUnread(t, "OPTIONS", "/plants", "").wantStatus(t, http.StatusNoContent)
 	s.sendUnread(t, "GET", "/nowhere", "").wantError(t, plantapi.CodeNoSuchPath)
 
-	finishFirst()
-	s.sendUnread(t, "GET", "/plants/1", staticToken).wantError(t, plantapi.CodeNoSuchPlant)
-	finishThird := startList(t, s, held)
-	s.sendUnread(t, "GET", "/plants/1", staticToken).wantError(t, plantapi.CodeUnavailable)
-	finishSecond()
-	finishThird()
+	finish()
+	s.sendUnread(t, "GET", "/plants", staticToken).wantStatus(t, http.StatusOK)
+	start()
+	s.sendUnread(t, "GET", "/plants", staticToken).wantError(t, plantapi.CodeUnavailable)
+	finish()
+	finish()
 }
 
 func TestFailedAuthLimitPerAddress(t *testing.T) {

@@ -15,13 +15,6 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
-// Query parameters are no input of createPlant.
-func TestCreatePlantIgnoresQuery(t *testing.T) {
-	s := newService(t)
-	s.call(http.MethodPost, "/plants?id=7&x=%zz", `{"id":1,"name":"n"}`).wantStatus(t, http.StatusOK)
-	s.wantPlant(plant.Plant{ID: 1, Name: "n"})
-}
-
 // The lengths that the stores rely on are those of the document, in characters.
 func TestLengthsOfTheDocument(t *testing.T) {
 	s := newService(t)

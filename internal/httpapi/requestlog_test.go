@@ -1,126 +1,108 @@
-package httpapi
+package httpapi_test
 
 import (
-	"bytes"
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
-	"log/slog"
+	"maps"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/testing/metricstest"
-	"github.com/plantstore/plantstore/internal/testing/must"
-	"github.com/plantstore/plantstore/internal/token"
 )
 
-// logLine is what these tests read of a line of the log.
-type logLine struct {
-	Msg, Line, Scope, Err string
-	Count                 int
-	FailedRequests        int `json:"failed_requests"`
-	Seconds               float64
+// outage is a store of one plant, whose creates fail if err is set.
+type outage struct {
+	*mapPlants
+	err   error
+	takes time.Duration // each call
 }
 
-// storeLog is the log of requests to a store that may be unavailable.
-type storeLog struct {
-	t        *testing.T
-	text     bytes.Buffer
-	counts   *counts
+func (s *outage) Create(context.Context, plant.Plant) error {
+	time.Sleep(s.takes)
+	return s.err
+}
+
+func (s *outage) Get(ctx context.Context, id int64) (plant.Plant, error) {
+	time.Sleep(s.takes)
+	return s.mapPlants.Get(ctx, id)
+}
+
+// outageService is a service over such a store, with its log. It must be made in a synctest bubble.
+type outageService struct {
+	*service
+	outage
+	log      logged
 	registry *prometheus.Registry
-	handler  http.Handler
-	err      error         // of writes
-	takes    time.Duration // each request
+	taken    int // lines of the log
 }
 
-func newStoreLog(t *testing.T, all bool) *storeLog {
-	read, write := &operation{id: "getPlant", requiredScope: token.Read}, &operation{id: "createPlant", requiredScope: token.Write}
-	s := &storeLog{t: t, registry: prometheus.NewRegistry()}
-	s.counts = newCounts(s.registry)
-	log := slog.New(slog.NewJSONHandler(&s.text, nil))
-	opts := &Options{Tokens: token.NewVerifier(nil, ""), Log: log, LogAll: all, LogSlow: time.Second}
-	s.handler = observer{counts: s.counts, log: newRequestLog(opts)}.observe(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		time.Sleep(s.takes)
-		recorderOf(w).scope.operation = read
-		if r.Method == http.MethodPost {
-			recorderOf(w).scope.operation = write
-			if s.err != nil {
-				failures{s.counts}.write(w, r, s.err)
-				return
-			}
-		}
-		w.WriteHeader(http.StatusOK)
+func newOutageService(t *testing.T, logAll bool) *outageService {
+	s := &outageService{outage: outage{mapPlants: newMapPlants(1)}, registry: prometheus.NewRegistry()}
+	s.service = newService(t, offline, withPlants(&s.outage), withTokens(noTokens{}), withLog(&s.log), withOptions(func(o *httpapi.Options) {
+		o.LogAll, o.LogSlow, o.Metrics = logAll, time.Second, s.registry
 	}))
 	return s
 }
 
-func (s *storeLog) send(method string) {
-	s.handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(s.t.Context(), method, "/plants", nil))
-}
+func (s *outageService) write() { s.post(`{"id":1,"name":"n"}`) }
 
-// take returns the lines since the last call.
-func (s *storeLog) take() (lines []logLine) {
-	s.t.Helper()
+func (s *outageService) read() { s.call(http.MethodGet, "/plants/1", "") }
+
+// take returns the lines since the last call, and how many there are of each kind.
+func (s *outageService) take(t *testing.T) (lines []line, kinds map[string]int) {
 	synctest.Wait()
-	for dec := json.NewDecoder(&s.text); dec.More(); {
-		var l logLine
-		must.NoError(s.t, dec.Decode(&l))
-		lines = append(lines, l)
+	all := s.log.lines(t)
+	lines, s.taken = all[s.taken:], len(all)
+	kinds = map[string]int{}
+	for _, l := range lines {
+		kinds[l.Msg]++
+		if l.Msg == "lines left out" {
+			kinds[l.Line+" left out"] += l.Count
+		}
 	}
-	return lines
+	return lines, kinds
 }
 
 // An outage of twelve seconds gives two lines about the store. The lines about single
 // requests are at most ten in a second, and one with the number of the others.
 func TestStoreOutageIsLoggedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStoreLog(t, false)
+		s := newOutageService(t, false)
 		s.err = fmt.Errorf("sqlite: %w: disk I/O error", plant.ErrUnavailable)
-		const perSecond, seconds = 500, 12
+		const perSecond, seconds = 50, 12
 		for range perSecond * seconds {
-			s.send(http.MethodPost)
-			s.send(http.MethodGet) // reads succeed, and do not end the outage of writes
+			s.write()
+			s.read() // reads succeed, and do not end the outage of writes
 			time.Sleep(time.Second / perSecond)
 		}
 		time.Sleep(time.Second)
-		lines, leftOut := map[string]int{}, 0
-		for i, l := range s.take() {
-			lines[l.Msg]++
-			leftOut += l.Count
-			if l.Msg == "store unavailable" && (i != 0 || l.Scope != "write" || l.Err != s.err.Error()) {
-				t.Errorf("line %d is %+v", i, l)
-			}
-			if l.Msg == "lines left out" && (l.Line != "request failed" || l.Count > perSecond) {
-				t.Errorf("line %d is %+v", i, l)
-			}
+		lines, kinds := s.take(t)
+		if l := lines[0]; l.Msg != "store unavailable" || l.Scope != "write" || l.Err != s.err.Error() {
+			t.Errorf("the first line is %+v", l)
 		}
-		if lines["store unavailable"] != 1 || len(lines) != 3 {
-			t.Errorf("logged %v, want one line that the store is unavailable", lines)
-		}
-		if got := lines["request failed"]; got < 10 || got > 10*(seconds+1) {
-			t.Errorf("%d failed requests were logged in %d seconds, want 10 for each", got, seconds)
-		}
-		if got := lines["request failed"] + leftOut; got != perSecond*seconds {
-			t.Errorf("%d failed requests were logged or counted, want %d", got, perSecond*seconds)
+		failed, leftOut := kinds["request failed"], kinds["request failed left out"]
+		if kinds["store unavailable"] != 1 || failed > 10*(seconds+1) || failed+leftOut != perSecond*seconds || len(kinds) != 4 {
+			t.Errorf("logged %v, want one line that the store is unavailable, and 10 of the failures in each second", kinds)
 		}
 		if got := metricstest.Scrape(t, s.registry)[`plantstore_http_failures_total{error="50300"}`]; got != perSecond*seconds {
 			t.Errorf("the metrics have %v failures, want %d", got, perSecond*seconds)
 		}
 
 		s.err = nil
-		s.send(http.MethodGet) // says nothing about writes
-		if got := s.take(); len(got) != 0 {
+		s.read() // says nothing about writes
+		if got, _ := s.take(t); len(got) != 0 {
 			t.Errorf("logged %+v", got)
 		}
-		s.send(http.MethodPost)
-		s.send(http.MethodPost)
-		got := s.take()
+		s.write()
+		s.write()
+		got, _ := s.take(t)
 		if len(got) != 1 || got[0].Msg != "store available again" || got[0].Scope != "write" ||
 			got[0].FailedRequests != perSecond*seconds || got[0].Seconds < seconds-1 || got[0].Seconds > seconds {
 			t.Errorf("logged %+v, want that %d requests failed in %d seconds", got, perSecond*seconds, seconds)
@@ -131,11 +113,11 @@ func TestStoreOutageIsLoggedOnce(t *testing.T) {
 // A store with the order of names of another version of Unicode works: only some reads fail.
 func TestOtherUnicodeIsNoOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStoreLog(t, false)
+		s := newOutageService(t, false)
 		s.err = fmt.Errorf("%w: %w", plant.ErrUnavailable, plant.ErrOtherUnicode)
-		s.send(http.MethodPost) // the only requests that get the error
-		if got := s.take(); len(got) != 1 || got[0].Msg != "request failed" {
-			t.Errorf("logged %+v, want the failed request alone", got)
+		s.write() // the only requests that get the error
+		if _, got := s.take(t); !maps.Equal(got, map[string]int{"request failed": 1}) {
+			t.Errorf("logged %v, want the failed request alone", got)
 		}
 	})
 }
@@ -144,23 +126,16 @@ func TestOtherUnicodeIsNoOutage(t *testing.T) {
 // of them.
 func TestStoreOutageDoesNotFlap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStoreLog(t, false)
-		fault := fmt.Errorf("sqlite: %w", plant.ErrUnavailable)
+		s := newOutageService(t, false)
 		for range 1000 {
-			s.err = fault
-			s.send(http.MethodPost)
+			s.err = plant.ErrUnavailable
+			s.write()
 			s.err = nil
-			s.send(http.MethodPost)
+			s.write()
 			time.Sleep(10 * time.Millisecond)
 		}
-		time.Sleep(time.Second)
-		states := 0
-		for _, l := range s.take() {
-			if l.Msg == "store unavailable" || l.Msg == "store available again" {
-				states++
-			}
-		}
-		if states != 1 {
+		_, kinds := s.take(t)
+		if states := kinds["store unavailable"] + kinds["store available again"]; states != 1 {
 			t.Errorf("the state was logged %d times, want once", states)
 		}
 	})
@@ -168,29 +143,20 @@ func TestStoreOutageDoesNotFlap(t *testing.T) {
 
 // The lines of each kind are limited, unless all requests are logged.
 func TestLogLinesOfEachKindAreLimited(t *testing.T) {
-	for _, all := range []bool{false, true} {
+	for logAll, want := range map[bool]map[string]int{
+		false: {"request failed": 10, "slow request": 10, "lines left out": 2, "request failed left out": 20, "slow request left out": 20},
+		true:  {"request failed": 30, "slow request": 30},
+	} {
 		synctest.Test(t, func(t *testing.T) {
-			s := newStoreLog(t, all)
-			s.takes = 2 * time.Second
-			s.err = errors.New("bug")
+			s := newOutageService(t, logAll)
+			s.takes, s.err = 2*time.Second, errors.New("bug")
 			for range 30 {
-				go s.send(http.MethodGet)
-				go s.send(http.MethodPost)
+				go s.write()
+				go s.read()
 			}
 			time.Sleep(5 * time.Second)
-			lines := map[string]int{}
-			for _, l := range s.take() {
-				lines[l.Msg]++
-				if l.Msg == "lines left out" {
-					lines[l.Line+" left out"] += l.Count
-				}
-			}
-			want := map[string]int{"request failed": 10, "slow request": 10, "lines left out": 2, "request failed left out": 20, "slow request left out": 20}
-			if all {
-				want = map[string]int{"request failed": 30, "slow request": 30}
-			}
-			if fmt.Sprint(lines) != fmt.Sprint(want) {
-				t.Errorf("logged %v, want %v", lines, want)
+			if _, kinds := s.take(t); !maps.Equal(kinds, want) {
+				t.Errorf("logged %v, want %v", kinds, want)
 			}
 		})
 	}

@@ -15,14 +15,14 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
-// endedPlants is a real store that tells how the contexts of its calls end.
-type endedPlants struct {
+// heldPlants is a real store whose calls wait until they may proceed, and which tells how their contexts end.
+type heldPlants struct {
 	plant.Store
 	began, proceed chan struct{}
 	ended          chan error // of the context of a call
 }
 
-func (s endedPlants) Get(ctx context.Context, id int64) (plant.Plant, error) {
+func (s heldPlants) Get(ctx context.Context, id int64) (plant.Plant, error) {
 	s.began <- struct{}{}
 	select {
 	case <-ctx.Done():
@@ -32,7 +32,7 @@ func (s endedPlants) Get(ctx context.Context, id int64) (plant.Plant, error) {
 	return plant.Plant{}, fmt.Errorf("held: %w", cmp.Or(ctx.Err(), plant.ErrNotFound))
 }
 
-func (s endedPlants) Create(ctx context.Context, p plant.Plant) error {
+func (s heldPlants) Create(ctx context.Context, p plant.Plant) error {
 	s.began <- struct{}{}
 	<-s.proceed
 	defer func() { s.ended <- ctx.Err() }()
@@ -42,7 +42,7 @@ func (s endedPlants) Create(ctx context.Context, p plant.Plant) error {
 // A client that resets its HTTP/2 stream has gone: the store does not read for it any
 // longer, and the service has not failed. A write that has begun is finished.
 func TestResetStream(t *testing.T) {
-	held := endedPlants{began: make(chan struct{}, 1), proceed: make(chan struct{}), ended: make(chan error, 1)}
+	held := heldPlants{began: make(chan struct{}, 1), proceed: make(chan struct{}), ended: make(chan error, 1)}
 	s, log, registry := observed(t, func(real plant.Store) plant.Store { held.Store = real; return held }, failed)
 	handled := make(chan struct{}, 3)
 	server := startTLS(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -292,14 +292,6 @@ func decode[T any](t testing.TB, text string) (v T) {
 	return v
 }
 
-// wantPlant fails unless the store has exactly this plant.
-func (s *service) wantPlant(want plant.Plant) {
-	s.t.Helper()
-	if got, err := s.store.Get(s.t.Context(), want.ID); err != nil || !got.Same(want) {
-		s.t.Errorf("stored is %+v, %v, want %+v", got, err, want)
-	}
-}
-
 // wantNone fails if the store has a plant with this ID.
 func (s *service) wantNone(id int64) {
 	s.t.Helper()

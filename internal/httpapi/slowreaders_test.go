@@ -42,33 +42,25 @@ func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
 // largePage is a store whose list has 240 KiB of JSON.
 var largePage = &mapPlants{sorted: []plant.Plant{{ID: 1, Name: "n"}, {ID: 2, Name: strings.Repeat("\x01", 40<<10)}}}
 
-type getFunc func(path string) (*http.Response, error)
-
-// servePipes serves plants with the timeouts of package server. It returns a function that sends a GET on a
-// new connection, and a channel that gets a value when the handler of a request ends. It must be called in a
+// servePipes serves plants with the timeouts of package server. It returns a function that sends a GET with a token
+// on a new connection, and a channel that gets a value when the handler of a request ends. It must be called in a
 // synctest bubble.
-func servePipes(t *testing.T, plants plant.Store, http2 bool, options ...option) (get getFunc, ended <-chan time.Time) {
-	t.Helper()
-	return servePipesTo(t, plants, noTokens{}, staticToken, http2, options...)
-}
-
-// servePipesTo is servePipes for a client with a token.
-func servePipesTo(
-	t *testing.T, plants plant.Store, tokens token.Store, text string, http2 bool, options ...option,
-) (get getFunc, ended <-chan time.Time) {
+func servePipes(
+	t *testing.T, plants plant.Store, http2 bool, options ...option,
+) (get func(path, text string) (*http.Response, error), ended <-chan time.Time) {
 	t.Helper()
 	changes := feed.New(plants)
 	t.Cleanup(changes.Stop)
-	options = append(options, offline, withPlants(plants), withTokens(tokens), withOptions(func(o *httpapi.Options) { o.Changes = changes }))
-	real := newService(t, options...).handler
+	fixed := []option{
+		offline, withPlants(plants), withTokens(noTokens{}), withOptions(func(o *httpapi.Options) { o.Changes = changes }),
+	}
+	real := newService(t, append(fixed, options...)...).handler
 	ends := make(chan time.Time, 1000)
-	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	connect := startPipes(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() { ends <- time.Now() }()
 		real.ServeHTTP(w, r)
-	})
-	connect := startPipes(t, handler, http2)
-	get = func(path string) (*http.Response, error) { return getThrough(t, connect(), path, text) }
-	return get, ends
+	}), http2)
+	return func(path, text string) (*http.Response, error) { return getThrough(t, connect(), path, text) }, ends
 }
 
 // startPipes serves a handler with the timeouts of package server, and returns a function
@@ -119,7 +111,7 @@ func forBoth(t *testing.T, test func(t *testing.T, http2 bool)) {
 func TestSlowReaderIsServed(t *testing.T) {
 	forBoth(t, func(t *testing.T, http2 bool) {
 		get, _ := servePipes(t, largePage, http2)
-		resp, err := get("/plants?limit=2")
+		resp, err := get("/plants?limit=2", staticToken)
 		must.NoError(t, err)
 		defer resp.Body.Close()
 		var n int64
@@ -142,7 +134,7 @@ func TestClientsThatDoNotRead(t *testing.T) {
 		get, _ := servePipes(t, largePage, http2, withOptions(func(o *httpapi.Options) { o.MaxInFlight = slots }))
 		var unread []*http.Response
 		for range 2 * slots {
-			resp, err := get("/plants?limit=2")
+			resp, err := get("/plants?limit=2", staticToken)
 			must.NoError(t, err)
 			defer resp.Body.Close()
 			if resp.StatusCode != http.StatusOK {
@@ -151,7 +143,7 @@ func TestClientsThatDoNotRead(t *testing.T) {
 			unread = append(unread, resp)
 		}
 		began := time.Now()
-		other, err := get("/plants?limit=1")
+		other, err := get("/plants?limit=1", staticToken)
 		must.NoError(t, err)
 		defer other.Body.Close()
 		if took := time.Since(began); other.StatusCode != http.StatusOK || took != 0 {
