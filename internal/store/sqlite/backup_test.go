@@ -70,6 +70,7 @@ func TestCopyWhileWriting(t *testing.T) {
 		t.Errorf("the copy is in WAL mode, %v", err)
 	}
 	copied := openStore(t, backup)
+	wantByName(t, copied, 1)
 	conn := wait.For(t, "a reader", copied.readers)
 	defer func() { copied.readers <- conn }()
 	if n := countPlants(t, conn); n < 4<<10 || n%2 != 0 {
@@ -151,8 +152,7 @@ func TestBackupReplaces(t *testing.T) {
 	for _, name := range []string{"to", "used", "used-wal"} {
 		garbage(name)(t, folder)
 	}
-	before, err := os.ReadFile(to)
-	must.NoError(t, err)
+	before := read(t, to)
 	for name, c := range map[string]struct {
 		ctx  context.Context
 		from string
@@ -171,8 +171,8 @@ func TestBackupReplaces(t *testing.T) {
 		garbage("other-wal")(t, folder)
 		expect.Message(t, name+": Backup", Backup(c.ctx, c.from, c.to, true, ignore), c.want)
 	}
-	if after, err := os.ReadFile(to); err != nil || !bytes.Equal(before, after) {
-		t.Errorf("a failed backup changed the file: %v", err)
+	if !bytes.Equal(before, read(t, to)) {
+		t.Error("a failed backup changed the file")
 	}
 	began := time.Now().Truncate(time.Millisecond)
 	for range 2 {

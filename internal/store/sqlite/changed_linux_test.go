@@ -19,127 +19,99 @@ import (
 	"github.com/plantstore/plantstore/internal/token"
 )
 
+// copyOver writes one file into another, as cp does. If it is asked for, the size stays as it was.
+func copyOver(path, from string, keepsSize bool) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	data, err := os.ReadFile(from)
+	if err == nil {
+		err = os.WriteFile(path, data, 0o600)
+	}
+	if keepsSize {
+		err = errors.Join(err, os.Truncate(path, info.Size()))
+	}
+	return err
+}
+
 // After another program has changed the content of a file, every call fails, and Close
 // leaves the files as they are. The next start refuses a damaged store.
 func TestChangedFile(t *testing.T) {
 	t.Parallel()
-	overwrite := func(t *testing.T, path, with string) {
-		t.Helper()
-		data, err := os.ReadFile(with)
-		if err == nil {
-			err = os.WriteFile(path, data, 0o600) // into the same file, as cp does
-		}
-		must.NoError(t, err)
-	}
-	truncate := func(t *testing.T, path string, size int64) {
-		t.Helper()
-		must.NoError(t, os.Truncate(path, size))
-	}
+	const overwritten, cutShort = "plants.db was overwritten or truncated", "plants.db-wal was overwritten or cut short"
 	for name, c := range map[string]struct {
-		change  func(t *testing.T, path, backup string)
+		change  func(path string) error
 		want    string
 		refused bool
 	}{
 		"the database is overwritten": {
-			func(t *testing.T, path, backup string) { overwrite(t, path, backup) },
-			"plants.db was overwritten or truncated", true,
+			func(path string) error { return copyOver(path, path+".backup", false) }, overwritten, true,
 		},
-		"the database is overwritten by a backup of its size": {func(t *testing.T, path, backup string) {
-			info, err := os.Stat(path)
-			must.NoError(t, err)
-			truncate(t, backup, info.Size())
-			overwrite(t, path, backup)
-		}, "plants.db was overwritten or truncated", true},
+		"the database is overwritten by a backup of its size": {
+			func(path string) error { return copyOver(path, path+".backup", true) }, overwritten, true,
+		},
 		"the database is overwritten by itself as it was": {
-			func(t *testing.T, path, _ string) { overwrite(t, path, path+".older") },
-			"plants.db was overwritten or truncated", true,
+			func(path string) error { return copyOver(path, path+".older", false) }, overwritten, true,
 		},
-		"the database is overwritten by itself as it was, of its size": {func(t *testing.T, path, _ string) {
-			info, err := os.Stat(path)
-			must.NoError(t, err)
-			truncate(t, path+".older", info.Size())
-			overwrite(t, path, path+".older")
-		}, "plants.db was overwritten or truncated", true},
-		"the database is truncated": {
-			func(t *testing.T, path, _ string) { truncate(t, path, 8192) },
-			"plants.db was overwritten or truncated", true,
+		"the database is overwritten by itself as it was, of its size": {
+			func(path string) error { return copyOver(path, path+".older", true) }, overwritten, true,
 		},
-		"the database is emptied": {
-			func(t *testing.T, path, _ string) { truncate(t, path, 0) },
-			"plants.db was overwritten or truncated", true,
-		},
+		"the database is truncated": {func(path string) error { return os.Truncate(path, 8192) }, overwritten, true},
+		"the database is emptied":   {func(path string) error { return os.Truncate(path, 0) }, overwritten, true},
 		"the log is emptied": {
-			func(t *testing.T, path, _ string) { truncate(t, path+"-wal", 0) },
+			func(path string) error { return os.Truncate(path+"-wal", 0) },
 			"plants.db-wal was truncated while it was open; the writes since the last checkpoint are lost", false,
 		},
-		"the log is emptied after a checkpoint": {func(t *testing.T, path, _ string) {
-			other, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
-			must.NoError(t, err)
-			must.NoError(t, execute(other, "PRAGMA wal_checkpoint(PASSIVE)"))
-			must.NoError(t, other.Close())
-			truncate(t, path+"-wal", 0)
-		}, "plants.db-wal was truncated while it was open; no write is lost", false},
-		"the log is cut short": {
-			func(t *testing.T, path, _ string) { truncate(t, path+"-wal", 4200) },
-			"plants.db-wal was overwritten or cut short", true,
+		"the log is emptied after a checkpoint": {
+			func(path string) error {
+				return errors.Join(otherProgram(path, "PRAGMA wal_checkpoint(PASSIVE)"), os.Truncate(path+"-wal", 0))
+			},
+			"plants.db-wal was truncated while it was open; no write is lost", false,
 		},
-		"the log loses its last byte": {func(t *testing.T, path, _ string) {
+		"the log is cut short": {func(path string) error { return os.Truncate(path+"-wal", 4200) }, cutShort, true},
+		"the log loses its last byte": {func(path string) error {
 			other, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
-			must.NoError(t, err)
+			if err != nil {
+				return err
+			}
 			_, pages, _, err := checkpoint(other, "NOOP")
-			must.NoError(t, errors.Join(err, other.Close()))
-			truncate(t, path+"-wal", 32+int64(pages)*(frameHeader+4096)-1)
-		}, "plants.db-wal was overwritten or cut short", true},
+			return errors.Join(err, other.Close(), os.Truncate(path+"-wal", 32+int64(pages)*(frameHeader+4096)-1))
+		}, cutShort, true},
 		"the index is removed": {
-			func(_ *testing.T, path, _ string) { os.Remove(path + "-shm") },
-			"plants.db-shm was moved, removed or replaced", false,
+			func(path string) error { return os.Remove(path + "-shm") }, "plants.db-shm was moved, removed or replaced", false,
 		},
 	} {
-		for _, when := range []string{"before a write", "while nothing is written"} {
+		for _, when := range []string{"before a write", "while nothing is written", "before Close"} {
 			t.Run(name+" "+when, func(t *testing.T) {
 				t.Parallel()
-				folder := t.TempDir()
-				path, backup := filepath.Join(folder, "plants.db"), filepath.Join(folder, "backup")
+				path := filepath.Join(t.TempDir(), "plants.db")
 				s, err := Open(t.Context(), path)
 				must.NoError(t, err)
-				closed := false
-				t.Cleanup(func() {
-					if !closed {
-						s.Close()
-					}
-				})
-				overwrite(t, path+".older", path)
+				must.NoError(t, os.WriteFile(path+".older", read(t, path), 0o600))
 				s.checkpointAt = 50
 				fill(t, s, 0, 400<<10) // there is a checkpoint
 				if s.checkpointAt != checkpointPages {
 					t.Fatal("there was no checkpoint")
 				}
-				must.NoError(t, Copy(t.Context(), path, backup, ignore))
+				must.NoError(t, Copy(t.Context(), path, path+".backup", ignore))
 				fill(t, s, 1<<20, 100<<10)
 				var log bytes.Buffer
 				s.files.log = slog.New(slog.NewTextHandler(&log, nil))
-				c.change(t, path, backup)
-				if when != "before a write" {
+				must.NoError(t, c.change(path))
+				if when == "while nothing is written" {
 					s.checkFiles(t.Context()) // as Watch does
 				}
-				for range 2 {
-					if err := s.Create(t.Context(), plant.Plant{ID: 1 << 30}); !errors.Is(err, plant.ErrUnavailable) ||
-						!errors.Is(err, token.ErrUnavailable) || !strings.Contains(err.Error(), c.want) {
-						t.Errorf("Create = %v, want %q", err, c.want)
-					}
-				}
-				_, err = s.Get(t.Context(), 1)
-				expect.Error(t, "Get", err, plant.ErrUnavailable)
-				expect.Error(t, "Snapshot", s.Snapshot(t.Context(), nil), plant.ErrUnavailable)
-				expect.Message(t, "Ready", s.Ready(t.Context()), c.want)
-				if n := strings.Count(log.String(), "store files cannot be used"); n != 1 {
-					t.Errorf("the log has the change %d times, want once:\n%s", n, &log)
+				if when != "before Close" {
+					wantUnavailable(t, s, c.want)
 				}
 				before := contentOf(t, path)
 				expect.Error(t, "Close", s.Close(), nil)
-				closed = true
 				if contentOf(t, path) != before {
 					t.Error("Close has written to the database or its log")
+				}
+				if n := strings.Count(log.String(), "store files cannot be used"); n != 1 {
+					t.Errorf("the log has the change %d times, want once:\n%s", n, &log)
 				}
 				_, marked := os.Stat(path + damagedSuffix)
 				if (marked == nil) != c.refused {
@@ -161,57 +133,19 @@ func TestChangedFile(t *testing.T) {
 	}
 }
 
-// Close does not copy the log to a database that another one was copied over just before.
-func TestChangedBeforeClose(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "plants.db")
-	s, err := Open(t.Context(), path)
-	must.NoError(t, err)
-	older := read(t, path)
-	s.checkpointAt = 50
-	fill(t, s, 0, 400<<10)
-	must.NoError(t, os.WriteFile(path, older, 0o600))
-	before := contentOf(t, path)
-	expect.NoError(t, s.Close())
-	if contentOf(t, path) != before {
-		t.Error("Close has written to the database or its log")
+// wantUnavailable fails unless every call of a store returns an error with a text.
+func wantUnavailable(t *testing.T, s *Store, want string) {
+	t.Helper()
+	for range 2 {
+		err := s.Create(t.Context(), plant.Plant{ID: 1 << 30})
+		expect.Error(t, "Create", err, plant.ErrUnavailable)
+		expect.Error(t, "Create", err, token.ErrUnavailable)
+		expect.Message(t, "Create", err, want)
 	}
-	_, err = Open(t.Context(), path)
-	expect.Message(t, "Open", err, "move "+path+"* to another directory")
-}
-
-// The record of a damage is not taken for that of a store that is restored.
-func TestRestoreBesideRecordOfDamage(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	openStore(t, filepath.Join(folder, "from"))
-	path := filepath.Join(folder, "plants.db")
-	must.NoError(t, os.WriteFile(path+damagedSuffix, []byte("plants.db was truncated\n"), 0o600))
-	err := Copy(t.Context(), filepath.Join(folder, "from"), path, ignore)
-	expect.Message(t, "Copy", err, "plants.db was truncated; move "+path+"* to another directory")
-}
-
-// A database that VACUUM of another program has made shorter grows again with the next
-// writes, before the service looks at its files.
-func TestOtherProgramVacuums(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "plants.db")
-	s := openStore(t, path)
-	fill(t, s, 0, 400<<10)
-	other, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
-	must.NoError(t, err)
-	defer other.Close()
-	for _, statement := range []string{"PRAGMA wal_checkpoint(PASSIVE)", "DELETE FROM plants WHERE id > 10"} {
-		must.NoError(t, execute(other, statement))
-	}
-	must.NoError(t, withConnection(t.Context(), s.readers, s.files.check))
-	for _, statement := range []string{"VACUUM", "PRAGMA wal_checkpoint(PASSIVE)"} {
-		must.NoError(t, execute(other, statement))
-	}
-	fill(t, s, 1<<20, 50<<10)
-	if _, err := s.Get(t.Context(), 1); err != nil {
-		t.Error(err)
-	}
+	_, err := s.Get(t.Context(), 1)
+	expect.Error(t, "Get", err, plant.ErrUnavailable)
+	expect.Error(t, "Snapshot", s.Snapshot(t.Context(), nil), plant.ErrUnavailable)
+	expect.Message(t, "Ready", s.Ready(t.Context()), want)
 }
 
 // A log that another program has emptied with a checkpoint is not truncated, however long it stays so.
@@ -220,10 +154,7 @@ func TestOtherProgramEmptiesLog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "plants.db")
 	s := openStore(t, path)
 	fill(t, s, 0, 50<<10)
-	other, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
-	must.NoError(t, err)
-	defer other.Close()
-	must.NoError(t, execute(other, "PRAGMA wal_checkpoint(TRUNCATE)"))
+	must.NoError(t, otherProgram(path, "PRAGMA wal_checkpoint(TRUNCATE)"))
 	expect.Error(t, "Ready", s.Ready(t.Context()), nil)
 	expect.Error(t, "Create", s.Create(t.Context(), plant.Plant{ID: 1 << 20}), nil)
 }
@@ -242,52 +173,45 @@ func TestFaultMustLast(t *testing.T) {
 	expect.Error(t, "Create", s.Create(t.Context(), plant.Plant{ID: 1}), nil)
 }
 
-// A log that is truncated during a write loses what no checkpoint has copied. If it loses
+// A log that is truncated or overwritten during a write loses what no checkpoint has copied. If it loses
 // nothing, the write begins it anew.
-func TestTruncatedDuringWrite(t *testing.T) {
+func TestLogChangedDuringWrite(t *testing.T) {
 	t.Parallel()
-	for name, copied := range map[string]bool{"after a checkpoint": true, "without a checkpoint": false} {
+	for name, c := range map[string]struct {
+		isCopied bool
+		change   func(path string) error
+		want     string // of the error of the write; "": none
+	}{
+		"truncated after a checkpoint": {true, func(path string) error { return os.Truncate(path+"-wal", 0) }, ""},
+		"truncated without a checkpoint": {
+			false, func(path string) error { return os.Truncate(path+"-wal", 0) }, "the writes since the last checkpoint are lost",
+		},
+		"overwritten by the beginning of another one": { // it is as long as before then
+			false, func(path string) error { return os.WriteFile(path+"-wal", read(t, path+".other-wal")[:32], 0) },
+			"plants.db-wal was overwritten or cut short",
+		},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path, backup := filepath.Join(t.TempDir(), "plants.db"), filepath.Join(t.TempDir(), "backup.db")
+			openStore(t, path+".other")
 			s := openStore(t, path)
 			must.NoError(t, s.Create(t.Context(), plant.Plant{ID: 1}))
-			if copied {
-				conn := wait.For(t, "the writer", s.writer)
-				_, _, _, err := checkpoint(conn, "RESTART")
-				s.writer <- conn
-				must.NoError(t, err)
+			if c.isCopied {
+				must.NoError(t, copyTheLog(t, s))
 			}
 			err := s.runWrite(t.Context(), func(conn *sqlite.Conn) error {
-				return errors.Join(os.Truncate(path+"-wal", 0), insertPlant(conn, plant.Plant{ID: 2}))
+				return errors.Join(c.change(path), insertPlant(conn, plant.Plant{ID: 2}))
 			})
-			if !copied {
-				expect.Message(t, "write", err, "the writes since the last checkpoint are lost")
+			if c.want != "" {
+				expect.Message(t, "write", err, c.want)
 				return
 			}
 			must.NoError(t, err)
 			must.NoError(t, Copy(t.Context(), path, backup, ignore))
-			for id := range int64(2) {
-				_, err := openStore(t, backup).Get(t.Context(), id+1)
-				expect.NoError(t, err)
-			}
+			wantStored(t, backup, 2)
 		})
 	}
-}
-
-// A log that is replaced by the beginning of another one during a write is as long as before after it.
-func TestOverwrittenDuringWrite(t *testing.T) {
-	t.Parallel()
-	path, other := filepath.Join(t.TempDir(), "plants.db"), filepath.Join(t.TempDir(), "other.db")
-	openStore(t, other)
-	header, err := os.ReadFile(other + "-wal")
-	must.NoError(t, err)
-	s := openStore(t, path)
-	must.NoError(t, s.Create(t.Context(), plant.Plant{ID: 1}))
-	err = s.runWrite(t.Context(), func(conn *sqlite.Conn) error {
-		return errors.Join(os.WriteFile(path+"-wal", header[:32], 0), insertPlant(conn, plant.Plant{ID: 2}))
-	})
-	expect.Message(t, "write", err, "plants.db-wal was overwritten or cut short")
 }
 
 // A file that cannot be read is not one that another program has changed. Reads and writes
@@ -302,11 +226,7 @@ func TestContentsThatCannotBeRead(t *testing.T) {
 			t.Parallel()
 			s := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
 			must.NoError(t, s.Create(t.Context(), plant.Plant{ID: 1}))
-			broken, file := file(&s.files), file(&s.files).File
-			closed, err := os.Open(file.Name())
-			must.NoError(t, err)
-			must.NoError(t, closed.Close())
-			broken.File = closed
+			mend := breakFile(t, file(&s.files))
 			expect.Error(t, "check", withConnection(t.Context(), s.readers, s.files.check), nil)
 			for name, err := range map[string]error{
 				"Ready": s.Ready(t.Context()), "Writable": s.Writable(t.Context()),
@@ -314,9 +234,9 @@ func TestContentsThatCannotBeRead(t *testing.T) {
 			} {
 				expect.Message(t, name, err, "could not be read while it was open; see the log of the operating system")
 			}
-			_, err = s.Get(t.Context(), 1)
+			_, err := s.Get(t.Context(), 1)
 			expect.Error(t, "Get", err, plant.ErrUnavailable)
-			broken.File = file
+			mend()
 			expect.Error(t, "Ready after that", s.Ready(t.Context()), nil)
 			expect.Error(t, "Create after that", s.Create(t.Context(), plant.Plant{ID: 2}), nil)
 		})
@@ -330,20 +250,23 @@ func TestBackupOfDamagedStore(t *testing.T) {
 	dir := t.TempDir()
 	path, backup := filepath.Join(dir, "plants.db"), filepath.Join(dir, "backup.db")
 	s := openStore(t, path)
-	progress := func(int64, int64) {}
-	must.NoError(t, Backup(t.Context(), path, backup, false, progress))
-	before, err := os.ReadFile(backup)
-	must.NoError(t, err)
+	must.NoError(t, Backup(t.Context(), path, backup, false, ignore))
+	before := read(t, backup)
 	must.NoError(t, s.Create(t.Context(), plant.Plant{ID: 1}))
 	must.NoError(t, os.WriteFile(path+damagedSuffix, []byte("plants.db was truncated\n"), 0o600))
-	err = Backup(t.Context(), path, backup, true, progress)
+	err := Backup(t.Context(), path, backup, true, ignore)
 	expect.Message(t, "Backup that replaces", err, "was truncated")
-	if after, err := os.ReadFile(backup); err != nil || !bytes.Equal(before, after) {
-		t.Errorf("the backup was replaced, %v", err)
+	if !bytes.Equal(before, read(t, backup)) {
+		t.Error("the backup was replaced")
 	}
-	if err := Backup(t.Context(), path, filepath.Join(dir, "rescued.db"), false, progress); err != ErrMayBeMixed {
+	if err := Backup(t.Context(), path, filepath.Join(dir, "rescued.db"), false, ignore); err != ErrMayBeMixed {
 		t.Errorf("Backup = %v, want %v", err, ErrMayBeMixed)
 	}
+	// The record is not taken for that of a store that is restored.
+	damaged := filepath.Join(dir, "damaged.db")
+	must.NoError(t, os.WriteFile(damaged+damagedSuffix, []byte("damaged.db was truncated\n"), 0o600))
+	err = Copy(t.Context(), backup, damaged, ignore)
+	expect.Message(t, "Copy", err, "damaged.db was truncated; move "+damaged+"* to another directory")
 	must.NoError(t, os.Remove(path+damagedSuffix))
 	must.NoError(t, os.Symlink(path+damagedSuffix, path+damagedSuffix)) // cannot be read, by root neither
 	_, err = Open(t.Context(), path)

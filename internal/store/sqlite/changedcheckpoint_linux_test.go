@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"cmp"
-	"errors"
 	"os"
 	"path/filepath"
 	"sync"
@@ -114,13 +113,9 @@ func TestChangedDuringCheckpoint(t *testing.T) {
 		"the log is truncated": {
 			func(path string, _ []byte) error { return os.Truncate(path+"-wal", 0) }, "plants.db-wal was truncated during a checkpoint",
 		},
-		"another program writes": {func(path string, _ []byte) error {
-			other, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
-			if err != nil {
-				return err
-			}
-			return errors.Join(execute(other, "UPDATE plants SET name = 'n'"), other.Close())
-		}, ""},
+		"another program writes": {
+			func(path string, _ []byte) error { return otherProgram(path, "UPDATE plants SET name = 'n'") }, "",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -154,12 +149,7 @@ func TestChangedDuringCheckpoint(t *testing.T) {
 func TestCheckpointAfterVacuum(t *testing.T) {
 	t.Parallel()
 	s, path, _ := storeBeforeCheckpoint(t)
-	other, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
-	must.NoError(t, err)
-	defer other.Close()
-	for _, statement := range []string{"PRAGMA wal_autocheckpoint = 0", "DELETE FROM plants WHERE id <= 200", "VACUUM"} {
-		must.NoError(t, execute(other, statement))
-	}
+	must.NoError(t, otherProgram(path, "PRAGMA wal_autocheckpoint = 0", "DELETE FROM plants WHERE id <= 200", "VACUUM"))
 	_, before, err := identify(path)
 	must.NoError(t, err)
 	s.checkpointAt = 1

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
@@ -104,46 +103,6 @@ func TestRestoredWhileRunning(t *testing.T) {
 	}
 }
 
-// A server begins an epoch after a .restore although it has seen none of the transactions that are gone.
-func TestRestoredTransactionsOfAnotherServer(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "plants.db")
-	s, other := openStore(t, path), openStore(t, path)
-	must.NoError(t, errors.Join(s.BeginEpoch(t.Context()), other.BeginEpoch(t.Context())))
-	must.NoError(t, s.Create(t.Context(), plant.Plant{ID: 1}))
-	dotBackup(t, path, path+".backup")
-	must.NoError(t, other.Create(t.Context(), plant.Plant{ID: 2}))
-	f := &storetest.Follower{Store: other, Limit: 10}
-	f.Drain(t)
-	dotBackup(t, path+".backup", path)
-	must.NoError(t, s.Create(t.Context(), plant.Plant{ID: 3}))
-	f.Store = s
-	f.Drain(t)
-	f.WantCopy(t)
-}
-
-// A restore is also noticed by the server whose own transactions are all in the backup.
-func TestRestoredWritesOfOtherServer(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "plants.db")
-	first, second := openStore(t, path), openStore(t, path)
-	create := func(s *Store, id int64) {
-		t.Helper()
-		must.NoError(t, s.Create(t.Context(), plant.Plant{ID: id}))
-	}
-	must.NoError(t, errors.Join(first.BeginEpoch(t.Context()), second.BeginEpoch(t.Context())))
-	create(first, 1)
-	create(second, 2)
-	dotBackup(t, path, path+".backup")
-	create(second, 3)
-	f := &storetest.Follower{Store: second, Limit: 10}
-	f.Drain(t)
-	dotBackup(t, path+".backup", path)
-	create(first, 4)
-	f.Drain(t)
-	f.WantCopy(t)
-}
-
 // A server that only reads cannot begin an epoch. It refuses the positions that are gone.
 func TestRestoredUnderReadOnlyServer(t *testing.T) {
 	t.Parallel()
@@ -235,20 +194,12 @@ func TestNewStoreHasFeed(t *testing.T) {
 	t.Parallel()
 	for range 10 {
 		path := filepath.Join(t.TempDir(), "plants.db")
-		var wg sync.WaitGroup
-		for range 4 {
-			wg.Go(func() {
-				s, err := Open(t.Context(), path)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				if _, _, err := s.Changes(t.Context(), nil, 1); err != nil {
-					t.Error(err)
-				}
-				expect.NoError(t, s.Close())
-			})
-		}
-		wg.Wait()
+		storetest.MigrateAtOnce(t, 4, len(schema), func() (store.Store, error) {
+			s, err := Open(t.Context(), path)
+			if err == nil {
+				_, _, err = s.Changes(t.Context(), nil, 1)
+			}
+			return s, err
+		})
 	}
 }

@@ -64,6 +64,8 @@ func TestStoreRecoversFromFaults(t *testing.T) {
 			}
 			_, err = s.Get(t.Context(), 1)
 			expect.Error(t, "during the fault Get(1)", err, nil)
+			expect.Error(t, "during the fault Ready", s.Ready(t.Context()), nil)
+			expect.Error(t, "during the fault Writable", s.Writable(t.Context()), plant.ErrUnavailable)
 			remove()
 			expect.Error(t, "after the fault Create", s.Create(t.Context(), plant.Plant{ID: 7, Name: "n"}), nil)
 			if failure, try := s.WriteFailure(), s.TryWrite(t.Context()); failure == nil || try != nil || s.WriteFailure() != nil {
@@ -170,6 +172,7 @@ func TestOpenErrorAdvice(t *testing.T) {
 		"a pipe":           {func(t *testing.T, path string) { os.Remove(path); must.NoError(t, syscall.Mkfifo(path, 0o600)) }, "this is a pipe"},
 		"not a database":   {func(t *testing.T, path string) { garbage(filepath.Base(path))(t, filepath.Dir(path)) }, "not a SQLite database"},
 		"a damaged file":   {damageSchema, "restore a backup"},
+		"a private folder": {privateFolder, "permission denied: run the command as the user that the store belongs to"},
 		"a read-only file": {readOnly, "run this as the user that the store belongs to"},
 		"a read-only -shm": {readOnlyIndex, "or its -shm; run this as the user that the store belongs to"},
 		"a locked file":    {lock, "another program has locked the file; stop it"},
@@ -317,6 +320,18 @@ func asAnotherUser(t *testing.T, path string) {
 	t.Cleanup(func() { _ = syscall.Setfsuid(0) })
 }
 
+// privateFolder lets this thread be that of a user who cannot read the folder of the file.
+func privateFolder(t *testing.T, path string) {
+	folder := filepath.Dir(path)
+	must.NoError(t, os.Chmod(folder, 0o700))
+	if os.Getuid() == 0 {
+		asAnotherUser(t, folder)
+		return
+	}
+	must.NoError(t, os.Chmod(folder, 0))
+	t.Cleanup(func() { expect.NoError(t, os.Chmod(folder, 0o700)) })
+}
+
 func damageSchema(t *testing.T, path string) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	must.NoError(t, err)
@@ -332,23 +347,4 @@ func lock(t *testing.T, path string) {
 	t.Cleanup(func() { conn.Close() })
 	must.NoError(t, executeAll(conn, "PRAGMA locking_mode = EXCLUSIVE"))
 	must.NoError(t, execute(conn, "BEGIN EXCLUSIVE"))
-}
-
-// A store in a folder of another user is not said to be damaged.
-func TestFolderOfAnotherUser(t *testing.T) {
-	t.Parallel()
-	folder := filepath.Join(t.TempDir(), "private")
-	must.NoError(t, os.Mkdir(folder, 0o700))
-	path := filepath.Join(folder, "plants.db")
-	s, err := Open(t.Context(), path)
-	must.NoError(t, err)
-	must.NoError(t, s.Close())
-	if os.Getuid() == 0 {
-		asAnotherUser(t, folder)
-	} else {
-		must.NoError(t, os.Chmod(folder, 0))
-		t.Cleanup(func() { expect.NoError(t, os.Chmod(folder, 0o700)) })
-	}
-	_, err = Open(t.Context(), path)
-	expect.Message(t, "Open", err, "permission denied: run the command as the user that the store belongs to")
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -20,6 +19,7 @@ import (
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/testing/expect"
+	"github.com/plantstore/plantstore/internal/testing/logtest"
 	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 	"github.com/plantstore/plantstore/internal/token"
@@ -58,11 +58,7 @@ func TestMovedFile(t *testing.T) {
 		"the database is moved":   {"", func(*testing.T, string) {}},
 		"the database is removed": {"", func(t *testing.T, path string) { os.Remove(path + ".moved") }},
 		"the database is replaced": {"", func(t *testing.T, path string) {
-			data, err := os.ReadFile(path + ".moved")
-			if err == nil {
-				err = os.WriteFile(path, data, 0o600)
-			}
-			must.NoError(t, err)
+			must.NoError(t, os.WriteFile(path, read(t, path+".moved"), 0o600))
 		}},
 		"the log is moved":    {"-wal", func(*testing.T, string) {}},
 		"the log is removed":  {"-wal", func(t *testing.T, path string) { os.Remove(path + ".moved") }},
@@ -110,21 +106,12 @@ func TestWatchLogsRemovedFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "plants.db")
 	s := openStore(t, path)
-	lines := make(lines, 10)
-	s.Watch(slog.New(slog.NewTextHandler(lines, nil)))
+	var log logtest.Log
+	s.Watch(slog.New(slog.NewTextHandler(&log, nil)))
 	must.NoError(t, os.Remove(path))
-	line := wait.For(t, "a line in the log after the file was removed", lines)
-	if !strings.Contains(line, "level=ERROR") || !strings.Contains(line, path) {
-		t.Errorf("the log has %q, want an error with the path %s", line, path)
-	}
-}
-
-// lines is a writer that sends each line to a channel.
-type lines chan string
-
-func (l lines) Write(line []byte) (int, error) {
-	l <- string(line)
-	return len(line), nil
+	wait.Until(t, "an error in the log names the file that was removed", func() bool {
+		return strings.Contains(log.String(), "level=ERROR") && strings.Contains(log.String(), path)
+	})
 }
 
 // damages are ways to damage a page of a store, and to find that.
@@ -152,8 +139,7 @@ func damaged(t *testing.T, damage func(*testing.T, string)) (s *Store, before []
 	must.NoError(t, err)
 	fill(t, s, 0, 1<<20)
 	must.NoError(t, s.Close())
-	before, err = os.ReadFile(path)
-	must.NoError(t, err)
+	before = read(t, path)
 	damage(t, folder)
 	return openStore(t, path), before
 }
@@ -197,6 +183,17 @@ func TestDamagedFile(t *testing.T) {
 	}
 }
 
+// breakFile lets no check read a file until it is mended.
+func breakFile(t *testing.T, broken *openFile) (mend func()) {
+	t.Helper()
+	file := broken.File
+	closed, err := os.Open(os.DevNull)
+	must.NoError(t, err)
+	must.NoError(t, closed.Close())
+	broken.File = closed
+	return func() { broken.File = file }
+}
+
 // What looked like damage because the disk could not be read is over when the disk can be read
 // again. As long as it cannot be read, nothing is decided.
 func TestDiskErrorThatEnds(t *testing.T) {
@@ -206,26 +203,16 @@ func TestDiskErrorThatEnds(t *testing.T) {
 			t.Run(name+" and ends "+when, func(t *testing.T) {
 				t.Parallel()
 				s, before := damaged(t, c.damage)
-				file := s.files.database.File
-				fail := func() { // what the statements see, and what the check sees
-					closed, err := os.Open(s.path + "-shm")
-					must.NoError(t, err)
-					must.NoError(t, closed.Close())
-					s.files.database.File = closed
-				}
-				mend := func() {
-					s.files.database.File = file
-					must.NoError(t, os.WriteFile(s.path, before, 0))
-				}
 				expect.Error(t, "a call while the disk fails", c.find(s, t.Context()), plant.ErrUnavailable)
 				if lasts {
-					fail()
+					mend := breakFile(t, s.files.database)
 					s.settle(t.Context())
 					if s.files.final() {
 						t.Error("while the disk cannot be read, the file is said to be damaged")
 					}
+					mend()
 				}
-				mend()
+				must.NoError(t, os.WriteFile(s.path, before, 0))
 				s.settle(t.Context())
 				// Unlike what SQLite could not read, what it has read is in its caches, until
 				// another connection writes.
@@ -269,20 +256,23 @@ func TestTruncatedIndex(t *testing.T) {
 // it, or writes to it.
 func TestReadOnlyWithoutLog(t *testing.T) {
 	t.Parallel()
+	overwrite := func(path, with string) error { return copyOver(path, with, false) }
 	for name, c := range map[string]struct {
-		change func(t *testing.T, path, other string)
+		change func(path, other string) error
 		want   error
 	}{
-		"cp":    {func(t *testing.T, path, other string) { runCommand(t, "cp", other, path) }, plant.ErrUnavailable},
-		"cp -p": {func(t *testing.T, path, other string) { runCommand(t, "cp", "-p", other, path) }, plant.ErrUnavailable},
-		"dd of the same bytes": {func(t *testing.T, path, _ string) {
-			runCommand(t, "dd", "if="+path, "of="+path, "conv=notrunc")
+		"overwritten": {overwrite, plant.ErrUnavailable},
+		"overwritten, with the time of the other file": {func(path, other string) error {
+			info, err := os.Stat(other)
+			must.NoError(t, err)
+			return errors.Join(overwrite(path, other), os.Chtimes(path, info.ModTime(), info.ModTime()))
 		}, plant.ErrUnavailable},
-		"truncate": {func(t *testing.T, path, _ string) { must.NoError(t, os.Truncate(path, 8192)) }, plant.ErrUnavailable},
-		"another program of ours": {func(t *testing.T, path, _ string) {
-			must.NoError(t, openStore(t, path).Create(t.Context(), plant.Plant{ID: 3}))
+		"written again": {func(path, _ string) error { return overwrite(path, path) }, plant.ErrUnavailable},
+		"truncated":     {func(path, _ string) error { return os.Truncate(path, 8192) }, plant.ErrUnavailable},
+		"written by another program of ours": {func(path, _ string) error {
+			return openStore(t, path).Create(t.Context(), plant.Plant{ID: 3})
 		}, plant.ErrUnavailable},
-		"nothing": {func(*testing.T, string, string) {}, nil},
+		"not changed": {func(_, _ string) error { return nil }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -295,25 +285,16 @@ func TestReadOnlyWithoutLog(t *testing.T) {
 			}
 			s, err := OpenReadOnly(path)
 			must.NoError(t, err)
-			t.Cleanup(func() { expect.NoError(t, s.Close()) })
+			defer func() { expect.NoError(t, s.Close()) }()
 			_, err = s.Get(t.Context(), 1)
-			expect.Error(t, "Get before", err, nil)
-			expect.Error(t, "Ready before", s.Ready(t.Context()), nil)
-			c.change(t, path, other)
+			expect.NoError(t, errors.Join(err, s.Ready(t.Context())))
+			must.NoError(t, c.change(path, other))
 			for range 3 {
 				expect.Error(t, "Ready", s.Ready(t.Context()), c.want)
 				_, err = s.Get(t.Context(), 1)
 				expect.Error(t, "Get", err, c.want)
 			}
 		})
-	}
-}
-
-// runCommand runs a command.
-func runCommand(t *testing.T, command ...string) {
-	t.Helper()
-	if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
-		t.Fatalf("%q: %v\n%s", command, err, out)
 	}
 }
 
@@ -346,9 +327,8 @@ func TestCloseWhileMoved(t *testing.T) {
 	must.NoError(t, os.Rename(path+"-wal", filepath.Join(t.TempDir(), "log")))
 	must.NoError(t, os.WriteFile(path+"-wal", []byte("of another database"), 0o600))
 	must.NoError(t, s.Close())
-	other, err := os.ReadFile(path + "-wal")
-	if err != nil || string(other) != "of another database" {
-		t.Errorf("the log of another database is %q, %v", other, err)
+	if other := read(t, path+"-wal"); string(other) != "of another database" {
+		t.Errorf("the log of another database is %q", other)
 	}
 	_, err = openStore(t, moved).Get(t.Context(), 1)
 	expect.Error(t, "Get(1) of the moved database", err, nil)

@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"zombiezen.com/go/sqlite"
 
@@ -12,30 +11,18 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/expect"
 	"github.com/plantstore/plantstore/internal/testing/metricstest"
 	"github.com/plantstore/plantstore/internal/testing/must"
-	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
-// Ready says whether reads work, and Writable whether writes do.
+// Ready says whether reads work; see also TestStoreRecoversFromFaults.
 func TestReady(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "plants.db")
 	s := openStore(t, path)
 	expect.Error(t, "Ready of a new store", s.Ready(t.Context()), nil)
 
-	// Another program has locked the file.
-	conn := wait.For(t, "the writer", s.writer)
-	conn.SetBusyTimeout(time.Millisecond)
-	s.writer <- conn
 	other, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
 	must.NoError(t, err)
 	defer other.Close()
-	must.NoError(t, execute(other, "BEGIN IMMEDIATE"))
-	expect.Error(t, "Ready while another program writes", s.Ready(t.Context()), nil)
-	expect.Error(t, "Writable while another program writes", s.Writable(t.Context()), plant.ErrUnavailable)
-	must.NoError(t, execute(other, "ROLLBACK"))
-	expect.Error(t, "TryWrite after that", s.TryWrite(t.Context()), nil)
-	expect.Error(t, "Writable after that", s.Writable(t.Context()), nil)
-
 	for _, table := range []string{"plants", "tokens", "changes", "epochs"} {
 		must.NoError(t, execute(other, "ALTER TABLE "+table+" RENAME TO renamed"))
 		expect.Message(t, "Ready without the table "+table, s.Ready(t.Context()), "no such table")

@@ -1,8 +1,6 @@
 package sqlite
 
 import (
-	"errors"
-	"path/filepath"
 	"testing"
 
 	"zombiezen.com/go/sqlite"
@@ -32,20 +30,5 @@ func wantByName(t *testing.T, s *Store, id int64) {
 	plants, _, err := s.List(t.Context(), page)
 	if err != nil || len(plants) != 1 || plants[0].ID != id {
 		t.Errorf("by its name plant %d is %v, %v", id, plants, err)
-	}
-}
-
-// A backup and what is restored from it keep the keys of the names.
-func TestBackupKeepsNames(t *testing.T) {
-	t.Parallel()
-	path, backup, restored := filepath.Join(t.TempDir(), "plants.db"), filepath.Join(t.TempDir(), "backup.db"),
-		filepath.Join(t.TempDir(), "restored.db")
-	must.NoError(t, openStore(t, path).Create(t.Context(), plant.Plant{ID: 1, Name: "n"}))
-	must.NoError(t, errors.Join(
-		Backup(t.Context(), path, backup, false, ignore),
-		Copy(t.Context(), backup, restored, ignore),
-	))
-	for _, path := range []string{backup, restored} {
-		wantByName(t, openStore(t, path), 1)
 	}
 }

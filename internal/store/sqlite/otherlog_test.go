@@ -25,13 +25,8 @@ func TestCopyOfStoreInUseWithItsLog(t *testing.T) {
 		"in the log of a new service": func() { h.close(); h.open(); h.create(3) },
 	}
 	kinds := map[string]func(to string) error{
-		"backup": func(to string) error { return Backup(t.Context(), h.path, to, false, ignore) },
-		"VACUUM INTO": func(to string) error {
-			conn, err := sqlite.OpenConn(h.path, sqlite.OpenReadOnly)
-			must.NoError(t, err)
-			defer conn.Close()
-			return execute(conn, "VACUUM INTO '"+to+"'")
-		},
+		"backup":      func(to string) error { return Backup(t.Context(), h.path, to, false, ignore) },
+		"VACUUM INTO": func(to string) error { return otherProgram(h.path, "VACUUM INTO '"+to+"'") },
 	}
 	for _, age := range slices.Sorted(maps.Keys(ages)) {
 		ages[age]()
@@ -39,9 +34,7 @@ func TestCopyOfStoreInUseWithItsLog(t *testing.T) {
 		for kind, make := range kinds {
 			to := filepath.Join(t.TempDir(), "copy.db")
 			must.NoError(t, make(to))
-			var err error
-			copies[kind], err = os.ReadFile(to)
-			must.NoError(t, err)
+			copies[kind] = read(t, to)
 		}
 		h.create(2)
 		h.remember(age)
@@ -83,16 +76,9 @@ func TestLogOfOtherPrograms(t *testing.T) {
 			h.create(5)
 			h.checkpoint()
 			h.create(5)
-			from, err := sqlite.OpenConn(backup, sqlite.OpenReadOnly)
-			must.NoError(t, err)
-			to, err := sqlite.OpenConn(h.path, sqlite.OpenReadWrite)
-			must.NoError(t, err)
-			copying, err := sqlite.NewBackup(to, "main", from, "main")
-			must.NoError(t, err)
-			_, err = copying.Step(-1)
-			must.NoError(t, errors.Join(err, copying.Close(), from.Close(), to.Close()))
+			dotBackup(t, backup, h.path)
 			h.remember("")
-			h.all[0].plants = h.all[0].plants[:10]
+			h.all[0].plants = 10
 			h.otherProgram("PRAGMA wal_checkpoint(PASSIVE)")
 		},
 	} {
@@ -105,14 +91,10 @@ func TestLogOfOtherPrograms(t *testing.T) {
 				t.Fatal("there is no log")
 			}
 			path := place(t, h.all[0].database, h.all[0].log, nil)
-			ids, err := storedIn(t, path)
-			must.NoError(t, err)
-			if !slices.Equal(ids, h.all[0].plants) {
-				t.Errorf("there are %d plants, want %d", len(ids), len(h.all[0].plants))
-			}
+			wantStored(t, path, h.all[0].plants)
 			path = place(t, h.all[0].database, h.all[0].log, nil)
 			must.NoError(t, os.WriteFile(path, read(t, h.path), 0o600)) // the database after a checkpoint
-			_, err = storedIn(t, path)
+			_, err := storedIn(t, path)
 			expect.NoError(t, err)
 		})
 	}
@@ -139,11 +121,7 @@ func TestRestoreBeginsLog(t *testing.T) {
 			h.last = 3
 			h.create(2)
 			h.remember("after .restore")
-			ids, err := storedIn(t, place(t, h.all[0].database, h.all[0].log, nil))
-			must.NoError(t, err)
-			if !slices.Equal(ids, h.all[0].plants) {
-				t.Errorf("the plants are %v, want %v", ids, h.all[0].plants)
-			}
+			wantStored(t, place(t, h.all[0].database, h.all[0].log, nil), h.last)
 			h.checkpoint()
 			h.create(1)
 		})
@@ -180,16 +158,7 @@ func TestReplacedByOlderStore(t *testing.T) {
 			}
 			runAdvice(t, fault.Error())
 			wantStored(t, h.path, 5)
-			wantStored(t, place(t, read(t, putOff), read(t, h.path+"-wal.other"), nil), int(h.last))
+			wantStored(t, place(t, read(t, putOff), read(t, h.path+"-wal.other"), nil), h.last)
 		})
-	}
-}
-
-// wantStored fails unless a store can be opened and has n plants.
-func wantStored(t *testing.T, path string, n int) {
-	t.Helper()
-	ids, err := storedIn(t, path)
-	if err != nil || len(ids) != n {
-		t.Errorf("the store at %s has %d plants, %v, want %d", path, len(ids), err, n)
 	}
 }
