@@ -136,10 +136,9 @@ func TestChangesWaitsWithinTheTimeout(t *testing.T) {
 	t.Parallel()
 	for timeout, want := range map[time.Duration]string{0: "30", time.Minute: "30", 10 * time.Second: "5", time.Second: "1"} {
 		ctx, cancel := context.WithCancel(t.Context())
-		waits := make(chan string, 100)
+		var waits []string
 		url := handle(t, func(w http.ResponseWriter, r *http.Request) {
-			waits <- r.URL.Query().Get("wait")
-			if len(waits) == 2 {
+			if waits = append(waits, r.URL.Query().Get("wait")); len(waits) == 2 {
 				cancel()
 			}
 			fmt.Fprint(w, `{"changes":[],"position":"a","more":false}`)
@@ -149,15 +148,8 @@ func TestChangesWaitsWithinTheTimeout(t *testing.T) {
 				t.Errorf("with a timeout of %v: %v", timeout, err)
 			}
 		}
-		for n := range 2 {
-			select {
-			case got := <-waits:
-				if got != want {
-					t.Errorf("with a timeout of %v a request waits %q seconds, want %s", timeout, got, want)
-				}
-			default:
-				t.Errorf("with a timeout of %v the loop ended after %d requests without changes", timeout, n)
-			}
+		if !slices.Equal(waits, []string{want, want}) {
+			t.Errorf("with a timeout of %v the requests wait %q seconds, want %s", timeout, waits, want)
 		}
 		cancel()
 	}

@@ -70,12 +70,13 @@ func TestReplica(t *testing.T) {
 	if replica.Len() != len(plants) {
 		t.Errorf("the replica has %d plants, want %d", replica.Len(), len(plants))
 	}
-	ids := int64(0)
+	next := int64(0)
 	for p := range replica.All() {
-		if p.ID != ids || *p.Tag != "t" {
-			t.Fatalf("plant %d is %v", ids, p)
+		if p.ID != next {
+			t.Fatalf("plant %d is %v", next, p)
 		}
-		ids, *p.Tag = ids+1, "changed by a reader"
+		next++
+		*p.Tag = "changed by a reader"
 	}
 	for range 2 {
 		p, ok := replica.Get(7)

@@ -15,7 +15,6 @@ import (
 
 	"github.com/plantstore/plantstore/api/client"
 	"github.com/plantstore/plantstore/api/client/clienttest"
-	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // operations are one call of each operation but Update, by name.
@@ -133,7 +132,7 @@ func TestFailureAfterLostResponse(t *testing.T) {
 // A refused connection changes nothing, so every operation is repeated.
 func TestRefusedConnection(t *testing.T) {
 	t.Parallel()
-	url := "http://" + refusingAddress(t)
+	const url = "http://127.0.0.1:1" // where nothing listens
 	for name, call := range operations {
 		tries := 0
 		err := call(t.Context(), at(t, url, client.WithAttempts(3), client.WithTokenFunc(func(context.Context) (string, error) {
@@ -144,21 +143,6 @@ func TestRefusedConnection(t *testing.T) {
 			t.Errorf("%s: %d attempts, error %v", name, tries, err)
 		}
 	}
-}
-
-// refusingAddress returns an address of this machine where nothing listens. A
-// connection from it keeps the port, so that no other program can listen there.
-func refusingAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must.NoError(t, err)
-	t.Cleanup(func() { _ = l.Close() })
-	// With a LocalAddr the system does not share the port with other connections.
-	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}}
-	conn, err := dialer.DialContext(t.Context(), "tcp", l.Addr().String())
-	must.NoError(t, err)
-	t.Cleanup(func() { _ = conn.Close() })
-	return conn.LocalAddr().String()
 }
 
 // A certificate that the machine does not trust is not tried again: nothing was sent.
