@@ -16,24 +16,15 @@ import (
 )
 
 // get sends a request to an operation with parameters, and returns what the handler gets, or the refusal.
-func get(t *testing.T, parameters, query, cookies string, options contract.Options) (got *contract.Request, refusal *contract.Refusal) {
+func get(t *testing.T, parameters, query, cookies string, options contract.Options) (*contract.Request, *contract.Refusal) {
 	t.Helper()
-	options.Refuse = func(_ http.ResponseWriter, _ *http.Request, why *contract.Refusal) { refusal = why }
-	checker := newChecker(t, []byte(`openapi: 3.0.3
-info: {title: Things, version: 1.0.0}
-paths:
-  /things:
-    get:
-      operationId: listThings
-      parameters: [`+parameters+`]
-      responses: {'200': {description: OK}}
-`), options)
 	r := httptest.NewRequest(http.MethodGet, "/things?"+query, nil)
-	r.Pattern = "/things"
 	r.Header.Set("Cookie", cookies)
-	handler := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = contract.RequestOf(r.Context()) })
-	checker.Wrap(handler).ServeHTTP(httptest.NewRecorder(), r)
-	return got, refusal
+	got, refusal := pass(t, "get: {parameters: ["+parameters+"],", r, options)
+	if refusal != nil {
+		return nil, refusal
+	}
+	return contract.RequestOf(got.Context()), nil
 }
 
 // Formats that are checked are those that the types of generated code need.

@@ -10,26 +10,31 @@ import (
 	"github.com/plantstore/plantstore/api/contract"
 )
 
-// postJSON sends a body to an operation whose body has a schema. It returns the request that the handler gets,
-// or the refusal.
-func postJSON(t *testing.T, schema, body string) (got *http.Request, refusal *contract.Refusal) {
+// pass sends a request to an operation. It returns the request that the handler gets, or the refusal.
+func pass(
+	t *testing.T, operation string, r *http.Request, options contract.Options,
+) (got *http.Request, refusal *contract.Refusal) {
 	t.Helper()
+	options.Refuse = func(_ http.ResponseWriter, _ *http.Request, why *contract.Refusal) { refusal = why }
 	checker := newChecker(t, []byte(`openapi: 3.0.3
 info: {title: Things, version: 1.0.0}
 components: {schemas: {Tree: {oneOf: [{type: integer}, {type: object, required: [next], properties: {next: {$ref: '#/components/schemas/Tree'}}}]}}}
 paths:
   /things:
-    post:
-      operationId: addThing
-      requestBody: {required: true, content: {application/json: {schema: `+schema+`}}}
-      responses: {'200': {description: OK}}
-`), contract.Options{Refuse: func(_ http.ResponseWriter, _ *http.Request, why *contract.Refusal) { refusal = why }})
-	r := httptest.NewRequest(http.MethodPost, "/things", strings.NewReader(body))
-	r.Pattern = "POST /things"
-	r.Header.Set("Content-Type", "application/json")
+    `+operation+` operationId: doThings, responses: {'200': {description: OK}}}
+`), options)
+	r.Pattern = "/things"
 	handler := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r })
 	checker.Wrap(handler).ServeHTTP(httptest.NewRecorder(), r)
 	return got, refusal
+}
+
+// postJSON sends a body to an operation whose body has a schema.
+func postJSON(t *testing.T, schema, body string) (*http.Request, *contract.Refusal) {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodPost, "/things", strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	return pass(t, "post: {requestBody: {required: true, content: {application/json: {schema: "+schema+"}}},", r, contract.Options{})
 }
 
 // The decoded body has all that a schema asks for, also if it is combined of others.

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // smallProject has what .ci/rename looks for. .ci/rename does not change this file.
@@ -25,24 +27,15 @@ func newSmallProject(t *testing.T) string {
 		}
 	}
 	script, err := os.ReadFile("../../.ci/rename")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	folder := t.TempDir()
-	write(t, filepath.Join(folder, ".ci", "rename"), string(script))
+	must.NoError(t, writeFile(filepath.Join(folder, ".ci", "rename"), string(script)))
 	for name, text := range smallProject {
-		write(t, filepath.Join(folder, name), text)
+		must.NoError(t, writeFile(filepath.Join(folder, name), text))
 	}
 	expect(t, folder, "git init --quiet")
 	commit(t, folder)
 	return folder
-}
-
-func write(t *testing.T, path, text string) {
-	t.Helper()
-	if err := writeFile(path, text); err != nil {
-		t.Fatal(err)
-	}
 }
 
 func commit(t *testing.T, folder string) {
@@ -98,7 +91,7 @@ func TestRename(t *testing.T) {
 // A renaming that fails says how it is undone, which leaves nothing behind.
 func TestRenameFails(t *testing.T) {
 	folder := newSmallProject(t)
-	write(t, filepath.Join(folder, "generate.go"), "package root\n\n//go:generate false\n")
+	must.NoError(t, writeFile(filepath.Join(folder, "generate.go"), "package root\n\n//go:generate false\n"))
 	commit(t, folder)
 	const undo = "git checkout . && git clean -fd"
 	expect(t, folder, "bash .ci/rename example.com/library book", "the renaming failed: "+undo+" undoes it")

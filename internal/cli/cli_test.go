@@ -85,8 +85,8 @@ func runScripts(t *testing.T, dir string, setup func(*testscript.Env)) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "serve": startServe, "quit": quit, "http": sendHTTP, "keep": keep, "id": keepID,
-			"certificate": makeCertificate, "sql": runSQL,
+			"exits": command(2, 100, exits), "serve": startServe, "quit": quit, "http": sendHTTP, "keep": command(1, 1, keep),
+			"id": command(2, 2, keepID), "certificate": command(2, 2, makeCertificate), "sql": command(2, 100, runSQL),
 		},
 	})
 }
@@ -95,10 +95,17 @@ func runScripts(t *testing.T, dir string, setup func(*testscript.Env)) {
 // state of --help in a global variable.
 var inProcess sync.Mutex
 
-func exits(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 2 {
-		ts.Fatalf("usage: exits STATUS ARG...")
+// command is a command with so many arguments, without a ! before it.
+func command(least, most int, do func(*testscript.TestScript, []string)) func(*testscript.TestScript, bool, []string) {
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		if neg || len(args) < least || len(args) > most {
+			ts.Fatalf("the command cannot have the arguments %q, or a ! before it", args)
+		}
+		do(ts, args)
 	}
+}
+
+func exits(ts *testscript.TestScript, args []string) {
 	inProcess.Lock()
 	defer inProcess.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), wait.Limit)
@@ -206,31 +213,19 @@ func (s script) Name() string                      { return s.ts.Name() }
 func (s script) Logf(format string, args ...any)   { s.ts.Logf(format, args...) }
 func (s script) Errorf(format string, args ...any) { s.ts.Fatalf(format, args...) }
 
-func keep(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: keep NAME")
-	}
+func keep(ts *testscript.TestScript, args []string) {
 	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile("stdout")))
 }
 
-func keepID(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 || len(args[1]) < 16 {
-		ts.Fatalf("usage: id NAME TOKEN")
-	}
+func keepID(ts *testscript.TestScript, args []string) {
 	ts.Setenv(args[0], args[1][4:16]) // what follows pst_
 }
 
-func makeCertificate(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: certificate NAME HOST")
-	}
+func makeCertificate(ts *testscript.TestScript, args []string) {
 	ts.Check(program.WriteCertificate(ts.MkAbs("."), args[0], args[1], time.Now().Add(time.Hour)))
 }
 
-func runSQL(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 2 {
-		ts.Fatalf("usage: sql FILE STATEMENT...")
-	}
+func runSQL(ts *testscript.TestScript, args []string) {
 	conn, err := sqlite.OpenConn(ts.MkAbs(args[0]), sqlite.OpenReadWrite, sqlite.OpenCreate)
 	ts.Check(err)
 	ts.Defer(func() { _ = conn.Close() })

@@ -3,7 +3,6 @@ package docs
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"maps"
 	"os"
 	"path"
 	"regexp"
@@ -95,14 +94,6 @@ func TestFiles(t *testing.T) {
 		resp := get(hs[path], nil)
 		if h := resp.Header; h.Get("Content-Type") != f.MediaType || h.Get("Cache-Control") != "no-cache" || body(t, resp) == "" {
 			t.Errorf("%s has %v", path, h)
-		}
-	}
-}
-
-func TestPathsOfDocumentation(t *testing.T) {
-	for path := range maps.Keys(handlers(t, "")) {
-		if !slices.Contains([]string{"/", "/docs", "/openapi.yaml", "/openapi.json"}, path) && !strings.HasPrefix(path, "/docs/") {
-			t.Errorf("%s is not a path of the documentation", path)
 		}
 	}
 }
