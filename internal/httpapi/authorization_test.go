@@ -25,22 +25,18 @@ func TestAuthorization(t *testing.T) {
 	}
 	good, other, unknown := create(time.Hour), create(0), unknownToken()
 	const (
-		ok        plantapi.ErrorCode = http.StatusOK
-		none                         = plantapi.CodeNoCredentials
-		bad                          = plantapi.CodeBadCredentials
-		malformed plantapi.ErrorCode = http.StatusBadRequest                  // by net/http,
-		tooLarge  plantapi.ErrorCode = http.StatusRequestHeaderFieldsTooLarge // before the handler is called
+		ok   plantapi.ErrorCode = http.StatusOK
+		none                    = plantapi.CodeNoCredentials
+		bad                     = plantapi.CodeBadCredentials
 	)
 	for name, c := range map[string]struct {
 		headers string
 		want    plantapi.ErrorCode
 	}{
 		"a stored token":                       {"Authorization: Bearer " + good, ok},
-		"one that never expires":               {"Authorization: Bearer " + other, ok},
 		"the static token":                     {"Authorization: Bearer " + staticToken, ok},
 		"the header in lower case":             {"authorization: Bearer " + good, ok},
 		"the scheme in lower case":             {"Authorization: bearer " + good, ok},
-		"many spaces after the scheme":         {"Authorization: Bearer     " + good, ok},
 		"spaces and tabs around the value":     {"Authorization: \t Bearer " + good + " \t ", ok},
 		"a folded line, which is a space":      {"Authorization: Bearer\r\n  " + good, ok},
 		"another token in Proxy-Authorization": {"Authorization: Bearer " + good + "\r\nProxy-Authorization: Bearer " + unknown, ok},
@@ -61,25 +57,14 @@ func TestAuthorization(t *testing.T) {
 		"a JWT":                                {"Authorization: Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0.", bad},
 		"a token of 10,000 characters":         {"Authorization: Bearer " + strings.Repeat("x", 10_000), bad},
 		"a token that is not UTF-8":            {"Authorization: Bearer pst_\xff\xfe", bad},
-		"two equal headers":                    {"Authorization: Bearer " + good + "\r\nAuthorization: Bearer " + good, bad},
 		"two headers, one of them empty":       {"Authorization: Bearer " + good + "\r\nAuthorization:", bad},
-		"a NUL in the token":                   {"Authorization: Bearer " + good + "\x00", malformed},
-		"a space before the colon":             {"Authorization : Bearer " + good, malformed},
-		"a token of two million characters":    {"Authorization: Bearer " + strings.Repeat("x", 2_000_000), tooLarge},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, request := s.with(t), rawPlant("/plants", c.headers, `{"id":1,"name":"n"}`)
-			speak := s.speak
-			if c.want == malformed || c.want == tooLarge {
-				speak = s.speakUnheld
-			}
-			a := speak(request, false)
+			a := s.with(t).speak(rawPlant("/plants", c.headers, `{"id":1,"name":"n"}`), false)
 			challenge := ""
 			switch c.want {
-			case ok, malformed, tooLarge:
-				if a.StatusCode != int(c.want) {
-					t.Errorf("got %s %.200q, want %d", a.Status, a.body, c.want)
-				}
+			case ok:
+				a.wantStatus(t, http.StatusOK)
 			case none:
 				a.wantError(t, none)
 				challenge = `Bearer realm="plantstore"`

@@ -4,8 +4,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -89,12 +87,8 @@ func startBelow(t *testing.T, path string) *service {
 	proxy := httptest.NewUnstartedServer(nil)
 	base, err := docs.ParseBaseURL("http://" + proxy.Listener.Addr().String() + path)
 	must.NoError(t, err)
-	service := newService(t, offline, withOptions(func(o *httpapi.Options) { o.BaseURL = base }))
-	s := newService(t, withStore(service.store), withHandler(plantcontract.Plants().Handler(t, service.handler)))
-	behind, err := url.Parse(s.url)
-	must.NoError(t, err)
-	forward := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(behind) }}
-	proxy.Config.Handler = http.StripPrefix(base.Path, forward)
+	s := newService(t, offline, withOptions(func(o *httpapi.Options) { o.BaseURL = base }))
+	proxy.Config.Handler = http.StripPrefix(base.Path, plantcontract.Plants().Handler(t, s.handler))
 	proxy.Start()
 	t.Cleanup(proxy.Close)
 	s.url = base.String()

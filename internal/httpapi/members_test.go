@@ -99,9 +99,7 @@ func TestEveryMember(t *testing.T) {
 	for _, format := range []transfer.Format{transfer.CSV, transfer.NDJSON} {
 		var file bytes.Buffer
 		w := transfer.NewWriter(&file, format)
-		if err := transfer.Download(t.Context(), transferService(t, s), w, func(int) {}); err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, transfer.Download(t.Context(), transferService(t, s), w, func(int) {}))
 		imported := newService(t)
 		upload := transfer.Upload{
 			Service: transferService(t, imported),

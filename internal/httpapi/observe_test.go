@@ -16,7 +16,6 @@ import (
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/testing/logtest"
 	"github.com/plantstore/plantstore/internal/testing/must"
-	"github.com/plantstore/plantstore/internal/testing/wait"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
@@ -63,31 +62,6 @@ func observed(t *testing.T, wrap func(plant.Store) plant.Store, change func(*htt
 
 func all(opts *httpapi.Options)    { opts.LogAll = true }
 func failed(opts *httpapi.Options) {}
-
-// A client that disconnects while its response is written is logged as a warning, not
-// as a failure of the service.
-func TestClientDisconnectsDuringResponse(t *testing.T) {
-	s, log, registry := observed(t, nil, failed)
-	var large []plant.Plant
-	for id := range int64(4) { // together more than the buffers of a connection hold
-		large = append(large, plant.Plant{ID: id, Name: strings.Repeat("\x01", 1<<20)})
-	}
-	_, err := s.store.CreateAll(t.Context(), large)
-	must.NoError(t, err)
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/plants", nil)
-	must.NoError(t, err)
-	req.Header.Set("Authorization", "Bearer "+staticToken)
-	client := http.Client{Timeout: wait.Limit}
-	resp, err := client.Do(req)
-	must.NoError(t, err)
-	resp.Body.Close()
-	wait.Until(t, "the log has a response that is not read", func() bool { return log.String() != "" })
-	if l := log.lines(t); len(l) != 1 || l[0].Level != "WARN" || l[0].Msg != "response cut short" ||
-		l[0].Status != 499 {
-		t.Errorf("logged %+v", l)
-	}
-	wantCounts(t, registry, map[string]float64{"listPlants 499": 1})
-}
 
 // stuckPlants is a store whose reads and writes wait until their context ends.
 type stuckPlants struct{ plant.Store }
