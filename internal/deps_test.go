@@ -73,7 +73,8 @@ var mayImport = map[string][]string{
 	},
 	"internal/testing/wait": {},
 	"internal/testing/storetest": {
-		"internal/plant", "internal/store", "internal/testing/metricstest", "internal/testing/wait", "internal/token",
+		"internal/plant", "internal/store", "internal/testing/expect", "internal/testing/metricstest", "internal/testing/must",
+		"internal/testing/wait", "internal/token",
 	},
 	"internal/store": {"internal/plant", "internal/token"},
 	"internal/store/open": {

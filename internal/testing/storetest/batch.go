@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // PartsOfBatches creates batches while it lists plants. It returns how many pages had
@@ -34,9 +35,7 @@ func PartsOfBatches(t *testing.T, store plant.Store) (parts int) {
 	for done, open := 0, true; open; {
 		have := map[int64]int{}
 		plants, _, err := store.List(timeout(t), plant.Page{Limit: size * count})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, err)
 		for _, p := range plants {
 			have[p.ID%count]++
 		}
@@ -103,9 +102,7 @@ func createBatch(t *testing.T, open func(t *testing.T) plant.Store) {
 		for i := range batch {
 			batch[i] = plant.Plant{ID: int64(i), Name: fmt.Sprint(i)}
 		}
-		if _, err := store.CreateAll(timeout(t), batch); err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, first(store.CreateAll(timeout(t), batch)))
 		if got := listIDs(t, store, plant.Page{Limit: 1000}); len(got) != len(batch) {
 			t.Errorf("%d plants are stored, want %d", len(got), len(batch))
 		}

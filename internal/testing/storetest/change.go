@@ -1,11 +1,11 @@
 package storetest
 
 import (
-	"errors"
 	"math"
 	"testing"
 
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/testing/expect"
 )
 
 func change(t *testing.T, open func(t *testing.T) plant.Store) {
@@ -57,9 +57,7 @@ func change(t *testing.T, open func(t *testing.T) plant.Store) {
 			if err := store.Delete(timeout(t), id, plant.Precondition{}); err != nil {
 				t.Fatalf("Delete(%d) = %v", id, err)
 			}
-			if err := store.Delete(timeout(t), id, plant.Precondition{}); !errors.Is(err, plant.ErrNotFound) {
-				t.Errorf("Delete(%d) again = %v, want %v", id, err, plant.ErrNotFound)
-			}
+			expect.Error(t, "Delete again", store.Delete(timeout(t), id, plant.Precondition{}), plant.ErrNotFound)
 		}
 		if got := listIDs(t, store, plant.Page{Limit: 10}); got != nil {
 			t.Errorf("plants %v are still stored", got)
@@ -74,17 +72,12 @@ func change(t *testing.T, open func(t *testing.T) plant.Store) {
 		for name, condition := range map[string]plant.Precondition{
 			"without precondition": {}, "with If-Match: *": {IfMatch: anyVersion},
 		} {
-			if _, err := store.Patch(timeout(t), 1, plant.Patch{Name: new("n")}, condition); !errors.Is(err, plant.ErrNotFound) {
-				t.Errorf("Patch %s = %v, want %v", name, err, plant.ErrNotFound)
-			}
-			if err := store.Delete(timeout(t), 1, condition); !errors.Is(err, plant.ErrNotFound) {
-				t.Errorf("Delete %s = %v, want %v", name, err, plant.ErrNotFound)
-			}
+			_, err := store.Patch(timeout(t), 1, plant.Patch{Name: new("n")}, condition)
+			expect.Error(t, "Patch "+name, err, plant.ErrNotFound)
+			expect.Error(t, "Delete "+name, store.Delete(timeout(t), 1, condition), plant.ErrNotFound)
 		}
 		_, _, err := store.Put(timeout(t), plant.Plant{ID: 1, Name: "n"}, plant.Precondition{IfMatch: anyVersion})
-		if !errors.Is(err, plant.ErrPrecondition) {
-			t.Errorf("Put with If-Match: * = %v, want %v", err, plant.ErrPrecondition)
-		}
+		expect.Error(t, "Put with If-Match: *", err, plant.ErrPrecondition)
 		if got := listIDs(t, store, plant.Page{Limit: 10}); got != nil {
 			t.Errorf("stored plants are %v, want none", got)
 		}

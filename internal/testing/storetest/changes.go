@@ -11,6 +11,7 @@ import (
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // Changes tests the promises of [plant.Feed], and of the methods of [store.Store]
@@ -20,9 +21,7 @@ import (
 func Changes(t *testing.T, open func(t *testing.T) (one, two store.Store)) {
 	t.Run("the feed begins with a walk of all plants by id", func(t *testing.T) {
 		s, _ := open(t)
-		if _, err := s.CreateAll(timeout(t), samplePlants()); err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, first(s.CreateAll(timeout(t), samplePlants())))
 		for limit := range 4 {
 			f := &Follower{Store: s, Limit: limit + 1}
 			all := f.Drain(t)
@@ -55,9 +54,7 @@ func Changes(t *testing.T, open func(t *testing.T) (one, two store.Store)) {
 		f.wantNext(t, 3)
 		mustPut(t, one, plant.Plant{ID: 3, Name: "replaced", Tag: new("")})
 		f.wantNext(t, 3)
-		if _, err := one.Patch(timeout(t), 3, plant.Patch{SetTag: true}, plant.Precondition{}); err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, first(one.Patch(timeout(t), 3, plant.Patch{SetTag: true}, plant.Precondition{})))
 		f.wantNext(t, 3)
 		mustDelete(t, one, 2)
 		f.wantNext(t, 2)
@@ -192,9 +189,7 @@ func Changes(t *testing.T, open func(t *testing.T) (one, two store.Store)) {
 		f.Drain(t)
 		for id := range int64(4) {
 			mustCreate(t, one, plant.Plant{ID: id})
-			if err := two.BeginEpoch(timeout(t)); err != nil {
-				t.Fatal(err)
-			}
+			must.NoError(t, two.BeginEpoch(timeout(t)))
 			mustCreate(t, one, plant.Plant{ID: 10 + id})
 			epoch := f.Position.Epoch
 			f.wantNext(t, id, 10+id)
@@ -204,9 +199,7 @@ func Changes(t *testing.T, open func(t *testing.T) (one, two store.Store)) {
 		}
 		beyond := *f.Position
 		f.Drain(t)
-		if err := one.BeginEpoch(timeout(t)); err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, one.BeginEpoch(timeout(t)))
 		mustCreate(t, one, plant.Plant{ID: 20})
 		beyond.Seen++ // as if the epoch had begun one transaction later
 		wantErrPosition(t, one, beyond)
@@ -232,9 +225,7 @@ func Changes(t *testing.T, open func(t *testing.T) (one, two store.Store)) {
 				time.Sleep(2 * time.Millisecond) // so that the next times are greater
 			}
 		}
-		if err := two.ForgetChanges(timeout(t), middle); err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, two.ForgetChanges(timeout(t), middle))
 		for i, p := range positions {
 			if i < 5 {
 				wantErrPosition(t, one, p)
@@ -244,9 +235,7 @@ func Changes(t *testing.T, open func(t *testing.T) (one, two store.Store)) {
 			g.wantNext(t, []int64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}[i:]...)
 		}
 		// Everything is forgotten, and the last position is still valid.
-		if err := one.ForgetChanges(timeout(t), time.Now().Add(time.Hour)); err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, one.ForgetChanges(timeout(t), time.Now().Add(time.Hour)))
 		f.wantNext(t)
 		mustCreate(t, two, plant.Plant{ID: 100})
 		before := *f.Position
@@ -267,13 +256,9 @@ func Changes(t *testing.T, open func(t *testing.T) (one, two store.Store)) {
 		before := *f.Position
 		const n = 700
 		for id := range int64(n) {
-			if _, _, err := s.Put(timeout(t), plant.Plant{ID: 1, Name: strings.Repeat("x", int(id%7))}, plant.Precondition{}); err != nil {
-				t.Fatal(err)
-			}
+			must.NoError(t, second(s.Put(timeout(t), plant.Plant{ID: 1, Name: strings.Repeat("x", int(id%7))}, plant.Precondition{})))
 		}
-		if err := s.ForgetChanges(timeout(t), time.Now().Add(time.Hour)); err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, s.ForgetChanges(timeout(t), time.Now().Add(time.Hour)))
 		wantErrPosition(t, s, before)
 		before.At += n - 2
 		before.Seen += n - 2
@@ -307,15 +292,11 @@ func Changes(t *testing.T, open func(t *testing.T) (one, two store.Store)) {
 func ForgottenEpochs(t *testing.T, s store.Store, count func(t *testing.T) int) {
 	f := &Follower{Store: s, Limit: 10}
 	for id := range int64(20) {
-		if err := s.BeginEpoch(timeout(t)); err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, s.BeginEpoch(timeout(t)))
 		mustCreate(t, s, plant.Plant{ID: id})
 	}
 	f.Drain(t)
-	if err := s.ForgetChanges(timeout(t), time.Now().Add(time.Hour)); err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, s.ForgetChanges(timeout(t), time.Now().Add(time.Hour)))
 	if n := count(t); n != 2 { // the newest one, and the one that ended at the last forgotten position
 		t.Errorf("the store has %d epochs, want 2", n)
 	}
@@ -347,23 +328,17 @@ func mustCreateAll(t *testing.T, s plant.Store, ids ...int64) {
 	for _, id := range ids {
 		plants = append(plants, plant.Plant{ID: id, Name: "of a batch"})
 	}
-	if _, err := s.CreateAll(timeout(t), plants); err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, first(s.CreateAll(timeout(t), plants)))
 }
 
 func mustPut(t *testing.T, s plant.Store, p plant.Plant) {
 	t.Helper()
-	if _, _, err := s.Put(timeout(t), p, plant.Precondition{}); err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, second(s.Put(timeout(t), p, plant.Precondition{})))
 }
 
 func mustDelete(t *testing.T, s plant.Store, id int64) {
 	t.Helper()
-	if err := s.Delete(timeout(t), id, plant.Precondition{}); err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, s.Delete(timeout(t), id, plant.Precondition{}))
 }
 
 // wantError returns nil if an error is the one that is wanted.

@@ -12,6 +12,8 @@ import (
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
+	"github.com/plantstore/plantstore/internal/testing/expect"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
@@ -84,13 +86,6 @@ func wantNoTarget(t *testing.T, what string, p Place) {
 	}
 }
 
-func must(t *testing.T, what string, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatalf("%s: %v", what, err)
-	}
-}
-
 // wantHeld fails unless a snapshot has exactly these plants and tokens.
 func wantHeld(t *testing.T, s store.Snapshot, plants []plant.Plant, tokens []token.Token) {
 	t.Helper()
@@ -101,7 +96,7 @@ func wantHeld(t *testing.T, s store.Snapshot, plants []plant.Plant, tokens []tok
 	var got []plant.Plant
 	for page := (plant.Page{Limit: 5}); ; page.After = &got[len(got)-1].ID {
 		found, more, err := s.List(timeout(t), page)
-		must(t, "List", err)
+		must.NoError(t, err)
 		if got = append(got, found...); !more {
 			break
 		}
@@ -110,7 +105,7 @@ func wantHeld(t *testing.T, s store.Snapshot, plants []plant.Plant, tokens []tok
 		t.Errorf("the plants (-want +got):\n%s", diff)
 	}
 	gotTokens, err := s.Tokens(timeout(t))
-	must(t, "Tokens", err)
+	must.NoError(t, err)
 	if diff := cmp.Diff(tokens, gotTokens); diff != "" {
 		t.Errorf("the tokens (-want +got):\n%s", diff)
 	}
@@ -120,27 +115,23 @@ func snapshot(t *testing.T, p Place) {
 	s := mustOpen(t, p)
 	defer s.Close()
 	_, tok := full(1, "before")
-	must(t, "CreateToken", s.CreateToken(timeout(t), tok))
+	must.NoError(t, s.CreateToken(timeout(t), tok))
 	mustCreate(t, s, plant.Plant{ID: 1, Name: "before"})
 	before := mustGet(t, s, 1)
 	err := s.Snapshot(timeout(t), func(snapshot store.Snapshot) error {
 		wantHeld(t, snapshot, []plant.Plant{before}, []token.Token{tok})
 		return nil
 	})
-	must(t, "Snapshot", err)
+	must.NoError(t, err)
 	failure := errors.New("the read fails")
-	if err := s.Snapshot(timeout(t), func(store.Snapshot) error { return failure }); !errors.Is(err, failure) {
-		t.Errorf("Snapshot = %v, want the error of read", err)
-	}
+	expect.Error(t, "Snapshot", s.Snapshot(timeout(t), func(store.Snapshot) error { return failure }), failure)
 	canceled, cancel := context.WithCancel(t.Context())
 	err = s.Snapshot(canceled, func(snapshot store.Snapshot) error {
 		cancel()
 		_, _, err := snapshot.List(canceled, plant.Page{Limit: 1})
 		return err
 	})
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("Snapshot whose context ends = %v, want %v", err, context.Canceled)
-	}
+	expect.Error(t, "Snapshot whose context ends", err, context.Canceled)
 }
 
 func target(t *testing.T, p Place) {
@@ -162,17 +153,17 @@ func target(t *testing.T, p Place) {
 	_, second := full(2, "second")
 	bare := token.Token{ID: "bare", Name: "", SecretHash: [32]byte{1}, CreatedAt: time.UnixMicro(4_000_000).UTC()}
 	tokens := []token.Token{first, second, bare}
-	must(t, "AddPlants", target.AddPlants(timeout(t), plants[:3]))
-	must(t, "AddPlants", target.AddPlants(timeout(t), plants[3:]))
-	must(t, "AddTokens", target.AddTokens(timeout(t), tokens))
+	must.NoError(t, target.AddPlants(timeout(t), plants[:3]))
+	must.NoError(t, target.AddPlants(timeout(t), plants[3:]))
+	must.NoError(t, target.AddTokens(timeout(t), tokens))
 	wantHeld(t, target, plants, tokens)
-	must(t, "Publish", target.Publish(timeout(t)))
-	must(t, "Close", target.Close())
+	must.NoError(t, target.Publish(timeout(t)))
+	must.NoError(t, target.Close())
 
 	s := mustOpen(t, p)
 	defer s.Close()
-	must(t, "Ready", s.Ready(timeout(t)))
-	must(t, "Snapshot", s.Snapshot(timeout(t), func(held store.Snapshot) error {
+	must.NoError(t, s.Ready(timeout(t)))
+	must.NoError(t, s.Snapshot(timeout(t), func(held store.Snapshot) error {
 		wantHeld(t, held, plants, tokens)
 		return nil
 	}))
@@ -182,7 +173,7 @@ func target(t *testing.T, p Place) {
 		t.Errorf("List by tag = %d plants, %v, want 1", len(tagged), err)
 	}
 	wantNames(t, s, slices.Clone(plants), rand.New(rand.NewPCG(7, 8)))
-	must(t, "Delete with an ETag", s.Delete(timeout(t), 100, plant.Precondition{IfMatch: etags(copied.ETag)}))
+	must.NoError(t, s.Delete(timeout(t), 100, plant.Precondition{IfMatch: etags(copied.ETag)}))
 	mustCreate(t, s, plant.Plant{ID: 100, Name: copied.Name, Tag: copied.Tag})
 	if mustGet(t, s, 100).ETag == copied.ETag {
 		t.Error("an ETag of a copied plant is used again")
@@ -197,26 +188,26 @@ func notEmpty(t *testing.T, place func(t *testing.T) Place) {
 	} {
 		p := place(t)
 		s := mustOpen(t, p)
-		must(t, "create", fill(s))
-		must(t, "Close", s.Close())
+		must.NoError(t, fill(s))
+		must.NoError(t, s.Close())
 		wantNoTarget(t, "a target with "+name, p)
 		s = mustOpen(t, p)
-		must(t, "Ready of a store that was refused", s.Ready(timeout(t)))
-		must(t, "Close", s.Close())
+		must.NoError(t, s.Ready(timeout(t)))
+		must.NoError(t, s.Close())
 	}
 }
 
 func unpublished(t *testing.T, p Place) {
 	stored, tok := full(1, "name")
 	target := mustTarget(t, p)
-	must(t, "AddPlants", target.AddPlants(timeout(t), []plant.Plant{stored}))
-	must(t, "AddTokens", target.AddTokens(timeout(t), []token.Token{tok}))
-	must(t, "Close", target.Close())
+	must.NoError(t, target.AddPlants(timeout(t), []plant.Plant{stored}))
+	must.NoError(t, target.AddTokens(timeout(t), []token.Token{tok}))
+	must.NoError(t, target.Close())
 
 	again := mustTarget(t, p)
 	wantHeld(t, again, nil, nil)
-	must(t, "Publish", again.Publish(timeout(t)))
-	must(t, "Close", again.Close())
+	must.NoError(t, again.Publish(timeout(t)))
+	must.NoError(t, again.Close())
 	s := mustOpen(t, p)
 	defer s.Close()
 	mustCreate(t, s, stored)
@@ -233,7 +224,7 @@ func wrongPlants(t *testing.T, place func(t *testing.T) Place) {
 		if err := target.AddPlants(timeout(t), []plant.Plant{first, wrong}); err == nil {
 			t.Errorf("AddPlants with %s = nil, want an error", name)
 		}
-		must(t, "Close", target.Close())
+		must.NoError(t, target.Close())
 	}
 }
 
@@ -241,10 +232,10 @@ func twoTargets(t *testing.T, p Place) {
 	first := mustTarget(t, p)
 	defer first.Close()
 	stored, _ := full(1, "name")
-	must(t, "AddPlants", first.AddPlants(timeout(t), []plant.Plant{stored}))
+	must.NoError(t, first.AddPlants(timeout(t), []plant.Plant{stored}))
 	wantNoTarget(t, "a second target", p)
 	wantHeld(t, first, []plant.Plant{stored}, nil)
-	must(t, "Publish", first.Publish(timeout(t)))
+	must.NoError(t, first.Publish(timeout(t)))
 	wantNoTarget(t, "a target where the first one was published", p)
 	s := mustOpen(t, p)
 	defer s.Close()
@@ -255,19 +246,19 @@ func laterWrites(t *testing.T, p Place) {
 	s := mustOpen(t, p)
 	defer s.Close()
 	_, tok := full(1, "before")
-	must(t, "CreateToken", s.CreateToken(timeout(t), tok))
+	must.NoError(t, s.CreateToken(timeout(t), tok))
 	mustCreate(t, s, plant.Plant{ID: 1, Name: "before"})
 	before := mustGet(t, s, 1)
 	err := s.Snapshot(timeout(t), func(snapshot store.Snapshot) error {
 		mustCreate(t, s, plant.Plant{ID: 2, Name: "after"})
 		_, err := s.Patch(timeout(t), 1, plant.Patch{Name: new("after")}, plant.Precondition{})
-		must(t, "Patch", err)
+		must.NoError(t, err)
 		_, later := full(2, "after")
-		must(t, "CreateToken", s.CreateToken(timeout(t), later))
+		must.NoError(t, s.CreateToken(timeout(t), later))
 		wantHeld(t, snapshot, []plant.Plant{before}, []token.Token{tok})
 		return nil
 	})
-	must(t, "Snapshot", err)
+	must.NoError(t, err)
 }
 
 func states(t *testing.T, p Place) {
@@ -287,8 +278,8 @@ func states(t *testing.T, p Place) {
 		{"Delete", func() error { return s.Delete(timeout(t), 1, plant.Precondition{}) }},
 		{"BeginEpoch again", func() error { return s.BeginEpoch(timeout(t)) }},
 	} {
-		must(t, change.name, change.make())
-		must(t, "Snapshot", s.Snapshot(timeout(t), func(held store.Snapshot) error {
+		must.NoError(t, change.make())
+		must.NoError(t, s.Snapshot(timeout(t), func(held store.Snapshot) error {
 			now, err := held.State(timeout(t))
 			if err != nil || now == before {
 				t.Errorf("after %s State = %+v, %v, want another one than before", change.name, now, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/testing/expect"
 )
 
 func create(t *testing.T, open func(t *testing.T) plant.Store) {
@@ -28,9 +29,7 @@ func create(t *testing.T, open func(t *testing.T) plant.Store) {
 	})
 
 	t.Run("a missing plant is ErrNotFound", func(t *testing.T) {
-		if _, err := open(t).Get(timeout(t), 404); !errors.Is(err, plant.ErrNotFound) {
-			t.Errorf("Get(404) = %v, want %v", err, plant.ErrNotFound)
-		}
+		expect.Error(t, "Get(404)", first(open(t).Get(timeout(t), 404)), plant.ErrNotFound)
 	})
 
 	t.Run("creating the same plant again succeeds", func(t *testing.T) {
@@ -51,9 +50,7 @@ func create(t *testing.T, open func(t *testing.T) plant.Store) {
 		} {
 			store := open(t)
 			mustCreate(t, store, first)
-			if err := store.Create(timeout(t), other); !errors.Is(err, plant.ErrExists) {
-				t.Errorf("Create(%s) over %s = %v, want %v", show(other), show(first), err, plant.ErrExists)
-			}
+			expect.Error(t, "Create of "+show(other), store.Create(timeout(t), other), plant.ErrExists)
 			wantCreated(t, store, first)
 		}
 	})
@@ -61,9 +58,8 @@ func create(t *testing.T, open func(t *testing.T) plant.Store) {
 	t.Run("no tag and an empty tag are different", func(t *testing.T) {
 		store := open(t)
 		mustCreate(t, store, plant.Plant{ID: 1, Name: "n"})
-		if err := store.Create(timeout(t), plant.Plant{ID: 1, Name: "n", Tag: new("")}); !errors.Is(err, plant.ErrExists) {
-			t.Errorf("Create with an empty tag over none = %v, want %v", err, plant.ErrExists)
-		}
+		err := store.Create(timeout(t), plant.Plant{ID: 1, Name: "n", Tag: new("")})
+		expect.Error(t, "Create with an empty tag over none", err, plant.ErrExists)
 	})
 
 	t.Run("of concurrent creates of one id exactly one succeeds", func(t *testing.T) {
@@ -120,11 +116,8 @@ func create(t *testing.T, open func(t *testing.T) plant.Store) {
 		store := open(t)
 		ctx, cancel := context.WithCancel(timeout(t))
 		cancel()
-		if err := store.Create(ctx, plant.Plant{ID: 1, Name: "n"}); !errors.Is(err, context.Canceled) {
-			t.Errorf("Create with a cancelled context = %v, want %v", err, context.Canceled)
-		}
-		if _, err := store.Get(timeout(t), 1); !errors.Is(err, plant.ErrNotFound) {
-			t.Errorf("then Get(1) = %v, want %v", err, plant.ErrNotFound)
-		}
+		err := store.Create(ctx, plant.Plant{ID: 1, Name: "n"})
+		expect.Error(t, "Create with a cancelled context", err, context.Canceled)
+		expect.Error(t, "then Get(1)", first(store.Get(timeout(t), 1)), plant.ErrNotFound)
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // Follower applies the feed of a store to a copy of its plants, as a client does.
@@ -85,9 +86,7 @@ func (f *Follower) WantCopy(t testing.TB) {
 	want := map[int64]plant.Plant{}
 	for page := (plant.Page{Limit: 1000}); ; {
 		plants, more, err := f.Store.List(timeout(t), page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, err)
 		for _, p := range plants {
 			want[p.ID] = p
 		}

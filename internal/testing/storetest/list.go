@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 func list(t *testing.T, open func(t *testing.T) plant.Store) {
@@ -93,9 +94,7 @@ func list(t *testing.T, open func(t *testing.T) plant.Store) {
 		}
 		for _, p := range plants {
 			got, err := store.Get(timeout(t), p.ID)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.NoError(t, err)
 			if diff := cmp.Diff(got, p); diff != "" {
 				t.Errorf("plant %d (-Get +List):\n%s", p.ID, diff)
 			}
@@ -169,9 +168,7 @@ func pagesOfBytes(t *testing.T, store plant.Store, character string) {
 		text := strings.Repeat(character, plant.MaxName)
 		plants[i] = plant.Plant{ID: int64(i), Name: text, Tag: new(fmt.Sprintf("%03d", i) + strings.Repeat(character, plant.MaxTag-3))}
 	}
-	if _, err := store.CreateAll(timeout(t), plants); err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, first(store.CreateAll(timeout(t), plants)))
 	seen := 0
 	// page checks a page of items with these sizes: it fits, and the next item would not.
 	last, full := 0, false
@@ -230,9 +227,7 @@ func pagesOfBytes(t *testing.T, store plant.Store, character string) {
 	for what, after := range map[string]*plant.Position{"changes from the start": nil, "changes since then": &start} {
 		for more := true; more; {
 			changes, next, err := store.Changes(timeout(t), after, count)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.NoError(t, err)
 			var sizes []int
 			for _, c := range changes {
 				sizes = append(sizes, c.JSONSize())

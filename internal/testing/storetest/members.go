@@ -13,6 +13,7 @@ import (
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
@@ -25,7 +26,7 @@ func Members(t *testing.T, s store.Store) {
 
 func plantMembers(t *testing.T, s store.Store) {
 	created, many := filled[plant.Plant](1), filled[plant.Plant](2)
-	must(t, "Create", s.Create(timeout(t), created))
+	must.NoError(t, s.Create(timeout(t), created))
 	wantMembers(t, s, "Create", created)
 
 	batch := []plant.Plant{many}
@@ -33,14 +34,14 @@ func plantMembers(t *testing.T, s store.Store) {
 		batch = append(batch, plant.Plant{ID: many.ID + id + 1})
 	}
 	_, err := s.CreateAll(timeout(t), batch)
-	must(t, "CreateAll", err)
+	must.NoError(t, err)
 	wantMembers(t, s, "CreateAll", many)
 
 	replaced := filled[plant.Plant](3)
 	replaced.ID = created.ID
 	before := mustGet(t, s, created.ID)
 	stored, _, err := s.Put(timeout(t), replaced, plant.Precondition{})
-	must(t, "Put", err)
+	must.NoError(t, err)
 	if diff := cmp.Diff(stored, mustGet(t, s, created.ID)); diff != "" {
 		t.Errorf("Get returns something else than Put (-Put +Get):\n%s", diff)
 	}
@@ -52,7 +53,7 @@ func plantMembers(t *testing.T, s store.Store) {
 	patched := replaced // keeps what the write has read
 	patched.Name = "patched"
 	stored, err = s.Patch(timeout(t), created.ID, plant.Patch{Name: &patched.Name}, plant.Precondition{})
-	must(t, "Patch", err)
+	must.NoError(t, err)
 	if !stored.CreatedAt.Equal(before.CreatedAt) {
 		t.Errorf("Patch changes the time of creation from %v to %v", before.CreatedAt, stored.CreatedAt)
 	}
@@ -70,7 +71,7 @@ func wantMembers(t *testing.T, s store.Store, write string, want plant.Plant) {
 		"List by name":    {Limit: 1, ByName: &plant.ByName{Prefix: plant.NameKey(want.Name)}},
 	} {
 		plants, _, err := s.List(timeout(t), page)
-		must(t, read, err)
+		must.NoError(t, err)
 		if len(plants) != 1 {
 			t.Fatalf("%s after %s = %v, want one plant", read, write, plants)
 		}
@@ -78,7 +79,7 @@ func wantMembers(t *testing.T, s store.Store, write string, want plant.Plant) {
 	}
 	_, position, err := s.Changes(timeout(t), nil, 1)
 	if !errors.Is(err, plant.ErrNoChanges) {
-		must(t, "Changes", err)
+		must.NoError(t, err)
 		got["the walk of Changes"] = lastChange(t, s, nil, want.ID)
 		position.Walk, position.At = nil, 0
 		got["Changes"] = lastChange(t, s, &position, want.ID)
@@ -97,7 +98,7 @@ func wantMembers(t *testing.T, s store.Store, write string, want plant.Plant) {
 func lastChange(t *testing.T, s store.Store, after *plant.Position, id int64) plant.Plant {
 	t.Helper()
 	changes, _, err := s.Changes(timeout(t), after, 1000)
-	must(t, "Changes", err)
+	must.NoError(t, err)
 	for _, change := range changes {
 		if change.ID == id && change.Plant != nil {
 			return *change.Plant
@@ -109,28 +110,28 @@ func lastChange(t *testing.T, s store.Store, after *plant.Position, id int64) pl
 
 func tokenMembers(t *testing.T, s store.Store) {
 	created, changed := filled[token.Token](1), filled[token.Token](2)
-	must(t, "CreateToken", s.CreateToken(timeout(t), created))
+	must.NoError(t, s.CreateToken(timeout(t), created))
 	wantTokenMembers(t, s, "CreateToken", created)
-	must(t, "UpdateToken", s.UpdateToken(timeout(t), created.ID, func(stored *token.Token) error {
+	must.NoError(t, s.UpdateToken(timeout(t), created.ID, func(stored *token.Token) error {
 		*stored = changed
 		return nil
 	}))
 	changed.ID, changed.CreatedAt, changed.LastUsedAt = created.ID, created.CreatedAt, created.LastUsedAt
 	wantTokenMembers(t, s, "UpdateToken", changed)
 	none := token.Token{ID: "none", CreatedAt: time.UnixMicro(1).UTC(), SecretHash: created.SecretHash}
-	must(t, "CreateToken", s.CreateToken(timeout(t), none))
+	must.NoError(t, s.CreateToken(timeout(t), none))
 	wantTokenMembers(t, s, "CreateToken without optional members", none)
 }
 
 func wantTokenMembers(t *testing.T, s store.Store, write string, want token.Token) {
 	t.Helper()
 	got, err := s.Token(timeout(t), want.ID)
-	must(t, "Token", err)
+	must.NoError(t, err)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Token after %s (-want +got):\n%s", write, diff)
 	}
 	tokens, err := s.Tokens(timeout(t))
-	must(t, "Tokens", err)
+	must.NoError(t, err)
 	for _, listed := range tokens {
 		if listed.ID != want.ID {
 			continue

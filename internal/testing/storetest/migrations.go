@@ -8,6 +8,8 @@ import (
 	"path"
 	"slices"
 	"testing"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // Migrations tests that the migrations of a release were not edited: an edit would not change
@@ -23,11 +25,11 @@ func Migrations(t *testing.T, files fs.FS, sums map[string]string) {
 func migrationFaults(t *testing.T, files fs.FS, sums map[string]string) (faults []string) {
 	t.Helper()
 	names, err := fs.Glob(files, "migrations/*.sql")
-	must(t, "Glob", err)
+	must.NoError(t, err)
 	deleted := maps.Clone(sums)
 	for i, name := range names {
 		text, err := fs.ReadFile(files, name)
-		must(t, "ReadFile", err)
+		must.NoError(t, err)
 		sum, name := fmt.Sprintf("%x", sha256.Sum256(text)), path.Base(name)
 		delete(deleted, name)
 		switch want, released := sums[name]; {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 func names(t *testing.T, open func(t *testing.T) plant.Store) {
@@ -28,15 +29,11 @@ func names(t *testing.T, open func(t *testing.T) plant.Store) {
 			case !known:
 				mustCreate(t, store, p)
 			case random.IntN(3) == 0:
-				if err := store.Delete(timeout(t), p.ID, plant.Precondition{}); err != nil {
-					t.Fatal(err)
-				}
+				must.NoError(t, store.Delete(timeout(t), p.ID, plant.Precondition{}))
 				delete(model, p.ID)
 				continue
 			default:
-				if _, _, err := store.Put(timeout(t), p, plant.Precondition{}); err != nil {
-					t.Fatal(err)
-				}
+				must.NoError(t, second(store.Put(timeout(t), p, plant.Precondition{})))
 			}
 			model[p.ID] = p
 		}
@@ -55,9 +52,7 @@ func names(t *testing.T, open func(t *testing.T) plant.Store) {
 		for range 5 {
 			seen := walkNames(t, store, plant.Page{ByName: &plant.ByName{}, Limit: 3}, func() {
 				id := 2*random.Int64N(50) + 1
-				if _, err := store.Patch(timeout(t), id, plant.Patch{Name: new(randomName(random))}, plant.Precondition{}); err != nil {
-					t.Fatal(err)
-				}
+				must.NoError(t, first(store.Patch(timeout(t), id, plant.Patch{Name: new(randomName(random))}, plant.Precondition{})))
 			})
 			seen = slices.Sorted(slices.Values(slices.DeleteFunc(seen, func(id int64) bool { return id%2 != 0 })))
 			if diff := gocmp.Diff(stay, seen); diff != "" {
@@ -79,9 +74,7 @@ func names(t *testing.T, open func(t *testing.T) plant.Store) {
 		if err == nil {
 			_, err = store.Patch(timeout(t), 1, plant.Patch{SetTag: true, Tag: new("tag")}, none)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, err)
 		page := plant.Page{ByName: &plant.ByName{Prefix: plant.NameKey("X")}, Limit: 10}
 		if diff := gocmp.Diff([]int64{4, 2, 1, 3}, walkNames(t, store, page, nil)); diff != "" {
 			t.Errorf("plants with the prefix X (-want +got):\n%s", diff)
@@ -115,7 +108,7 @@ func storedPlants(t *testing.T, s plant.Store) (all []plant.Plant) {
 	t.Helper()
 	for page := (plant.Page{Limit: 1000}); ; page.After = &all[len(all)-1].ID {
 		plants, more, err := s.List(timeout(t), page)
-		must(t, "List", err)
+		must.NoError(t, err)
 		if all = append(all, plants...); !more {
 			return all
 		}

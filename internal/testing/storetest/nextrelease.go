@@ -6,17 +6,18 @@ import (
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
 // BeforeMigration creates plant 1 and a token. The result fails the test unless a store has both as they were.
 func BeforeMigration(t *testing.T, s store.Store) (wantSame func(store.Store)) {
 	t.Helper()
-	must(t, "Create", s.Create(t.Context(), plant.Plant{ID: 1, Name: "of this release"}))
+	must.NoError(t, s.Create(t.Context(), plant.Plant{ID: 1, Name: "of this release"}))
 	before, err := s.Get(t.Context(), 1)
-	must(t, "Get", err)
+	must.NoError(t, err)
 	stored, text := token.New("n", []token.Scope{token.Read}, 0)
-	must(t, "CreateToken", s.CreateToken(t.Context(), stored))
+	must.NoError(t, s.CreateToken(t.Context(), stored))
 	return func(s store.Store) {
 		t.Helper()
 		if after, err := s.Get(t.Context(), 1); err != nil || after.ETag != before.ETag || !after.Same(before) {
@@ -24,8 +25,8 @@ func BeforeMigration(t *testing.T, s store.Store) (wantSame func(store.Store)) {
 		}
 		verifier := token.NewVerifier(s, "")
 		_, err := verifier.Verify(t.Context(), text)
-		must(t, "Verify", err)
-		must(t, "Close", verifier.Close())
+		must.NoError(t, err)
+		must.NoError(t, verifier.Close())
 	}
 }
 

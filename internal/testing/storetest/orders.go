@@ -12,6 +12,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 func orders(t *testing.T, open func(t *testing.T) plant.Store) {
@@ -24,7 +25,7 @@ func orders(t *testing.T, open func(t *testing.T) plant.Store) {
 				written.Tag = new([]string{"", "a", "b"}[random.IntN(3)])
 			}
 			written, _, err := store.Put(timeout(t), written, plant.Precondition{})
-			must(t, "Put", err)
+			must.NoError(t, err)
 			stored[written.ID] = written
 		}
 		var batch []plant.Plant // of the same microsecond, some of them
@@ -32,10 +33,10 @@ func orders(t *testing.T, open func(t *testing.T) plant.Store) {
 			batch = append(batch, plant.Plant{ID: 1000 + id, Name: randomName(random)})
 		}
 		_, err := store.CreateAll(timeout(t), batch)
-		must(t, "CreateAll", err)
+		must.NoError(t, err)
 		for _, created := range batch {
 			stored[created.ID], err = store.Get(timeout(t), created.ID)
-			must(t, "Get", err)
+			must.NoError(t, err)
 		}
 		all := slices.Collect(maps.Values(stored))
 
@@ -65,9 +66,9 @@ func orders(t *testing.T, open func(t *testing.T) plant.Store) {
 			mustCreate(t, store, plant.Plant{ID: id, Name: "n"})
 		}
 		_, err := store.Patch(timeout(t), 1, plant.Patch{Name: new("changed")}, plant.Precondition{})
-		must(t, "Patch", err)
+		must.NoError(t, err)
 		_, err = store.Patch(timeout(t), 0, plant.Patch{Name: new("n")}, plant.Precondition{}) // changes nothing
-		must(t, "Patch", err)
+		must.NoError(t, err)
 		if got := walkOrder(t, store, plant.Page{Limit: 2, ByUpdate: &plant.ByUpdate{}}); fmt.Sprint(got) != "[1 2 0]" {
 			t.Errorf("the plants in the order of updates are %v, want 1, 2, 0", got)
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // Restore is how an operator replaces a store by an earlier state of itself.
@@ -20,9 +21,7 @@ func Restored(t *testing.T, r Restore) {
 	s := r.Open(t)
 	mustBegin := func() {
 		t.Helper()
-		if err := s.BeginEpoch(timeout(t)); err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, s.BeginEpoch(timeout(t)))
 	}
 	mustBegin()
 	mustPut(t, s, plant.Plant{ID: 0, Name: "before"})
@@ -43,13 +42,9 @@ func Restored(t *testing.T, r Restore) {
 	}
 	beyond.Drain(t)
 	for _, f := range []*Follower{newer, walking, walking} { // two plants of the walk
-		if _, err := f.Next(t); err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, first(f.Next(t)))
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, s.Close())
 	r.Restore(t)
 	s = r.Open(t)
 	if !r.Begins {
@@ -66,7 +61,5 @@ func Restored(t *testing.T, r Restore) {
 			t.Errorf("a follower with the limit %d has begun again %d times, want %d", f.Limit, f.Restarts, restarts)
 		}
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, s.Close())
 }

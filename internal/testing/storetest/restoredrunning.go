@@ -8,6 +8,7 @@ import (
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
@@ -51,9 +52,7 @@ func RestoredRunning(t *testing.T, r RestoreRunning) {
 				default:
 					f := followers[random.IntN(len(followers))]
 					f.Store = server()
-					if _, err := f.Next(t); err != nil {
-						t.Fatal(err)
-					}
+					must.NoError(t, first(f.Next(t)))
 				}
 			}
 			for _, f := range followers {
@@ -94,9 +93,7 @@ func NoEpochUnderLoad(t *testing.T, servers ...store.Store) {
 			epoch = state.Epoch
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, err)
 		return epoch
 	}
 	before := newest()
@@ -128,7 +125,5 @@ func NoEpochUnderLoad(t *testing.T, servers ...store.Store) {
 
 func mustBegin(t *testing.T, s store.Store) {
 	t.Helper()
-	if err := s.BeginEpoch(timeout(t)); err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, s.BeginEpoch(timeout(t)))
 }

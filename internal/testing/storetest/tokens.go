@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/plantstore/plantstore/internal/testing/expect"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
@@ -31,9 +33,7 @@ func Tokens(t *testing.T, open func(t *testing.T) token.Store) {
 	})
 
 	t.Run("a missing token is ErrNotFound", func(t *testing.T) {
-		if _, err := open(t).Token(timeout(t), "unknown"); !errors.Is(err, token.ErrNotFound) {
-			t.Errorf("Token of an unknown id = %v, want %v", err, token.ErrNotFound)
-		}
+		expect.Error(t, "Token of an unknown id", first(open(t).Token(timeout(t), "unknown")), token.ErrNotFound)
 	})
 
 	t.Run("creating a token with a taken id fails and changes nothing", func(t *testing.T) {
@@ -41,9 +41,7 @@ func Tokens(t *testing.T, open func(t *testing.T) token.Store) {
 		first, _ := token.New("first", nil, 0)
 		second, _ := token.New("second", nil, 0)
 		second.ID = first.ID
-		if err := store.CreateToken(timeout(t), first); err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, store.CreateToken(timeout(t), first))
 		if err := store.CreateToken(timeout(t), second); err == nil {
 			t.Error("CreateToken with a taken id = nil, want an error")
 		}
@@ -65,9 +63,7 @@ func Tokens(t *testing.T, open func(t *testing.T) token.Store) {
 			want = append(want, asStored(listed))
 		}
 		got, err := store.Tokens(timeout(t))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, err)
 		if diff := cmp.Diff([]token.Token{want[1], want[2], want[0]}, got); diff != "" {
 			t.Errorf("Tokens (-want +got):\n%s", diff)
 		}
@@ -93,9 +89,7 @@ func Tokens(t *testing.T, open func(t *testing.T) token.Store) {
 			got.ID, got.CreatedAt, got.LastUsedAt = other.ID, time.Now(), time.Now() // ignored
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, err)
 		wantToken(t, store, want)
 		wantToken(t, store, other)
 	})
@@ -109,9 +103,7 @@ func Tokens(t *testing.T, open func(t *testing.T) token.Store) {
 			got.Name = "changed"
 			return refused
 		})
-		if !errors.Is(err, refused) {
-			t.Errorf("UpdateToken = %v, want the error of change", err)
-		}
+		expect.Error(t, "UpdateToken", err, refused)
 		wantToken(t, store, want)
 	})
 
@@ -120,9 +112,7 @@ func Tokens(t *testing.T, open func(t *testing.T) token.Store) {
 			t.Error("change was called")
 			return nil
 		})
-		if !errors.Is(err, token.ErrNotFound) {
-			t.Errorf("UpdateToken of an unknown id = %v, want %v", err, token.ErrNotFound)
-		}
+		expect.Error(t, "UpdateToken of an unknown id", err, token.ErrNotFound)
 	})
 
 	t.Run("concurrent updates of one token are all applied", func(t *testing.T) {
@@ -182,9 +172,7 @@ func Tokens(t *testing.T, open func(t *testing.T) token.Store) {
 				return nil
 			}),
 			store.TouchTokens(timeout(t), map[string]time.Time{stored.ID: at.Add(time.Hour)}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, err)
 		stored.RevokedAt, stored.LastUsedAt = at, at.Add(time.Hour)
 		wantToken(t, store, stored)
 	})
@@ -202,9 +190,7 @@ func Tokens(t *testing.T, open func(t *testing.T) token.Store) {
 				return nil
 			}),
 		} {
-			if !errors.Is(err, context.Canceled) {
-				t.Errorf("%s with a cancelled context = %v, want %v", name, err, context.Canceled)
-			}
+			expect.Error(t, name+" with a cancelled context", err, context.Canceled)
 		}
 		wantToken(t, store, want)
 	})

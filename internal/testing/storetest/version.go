@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/testing/expect"
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // etags returns a list of ETags for a precondition.
@@ -31,15 +33,11 @@ func version(t *testing.T, open func(t *testing.T) plant.Store) {
 			"If-None-Match: *":                 {IfNoneMatch: anyVersion},
 			"If-Match: * and If-None-Match: *": {IfMatch: anyVersion, IfNoneMatch: anyVersion},
 		} {
-			if _, _, err := store.Put(timeout(t), plant.Plant{ID: 1, Name: "second"}, condition); !errors.Is(err, plant.ErrPrecondition) {
-				t.Errorf("Put with %s = %v, want %v", name, err, plant.ErrPrecondition)
-			}
-			if _, err := store.Patch(timeout(t), 1, plant.Patch{Name: new("second")}, condition); !errors.Is(err, plant.ErrPrecondition) {
-				t.Errorf("Patch with %s = %v, want %v", name, err, plant.ErrPrecondition)
-			}
-			if err := store.Delete(timeout(t), 1, condition); !errors.Is(err, plant.ErrPrecondition) {
-				t.Errorf("Delete with %s = %v, want %v", name, err, plant.ErrPrecondition)
-			}
+			_, _, err := store.Put(timeout(t), plant.Plant{ID: 1, Name: "second"}, condition)
+			expect.Error(t, "Put with "+name, err, plant.ErrPrecondition)
+			_, err = store.Patch(timeout(t), 1, plant.Patch{Name: new("second")}, condition)
+			expect.Error(t, "Patch with "+name, err, plant.ErrPrecondition)
+			expect.Error(t, "Delete with "+name, store.Delete(timeout(t), 1, condition), plant.ErrPrecondition)
 			wantStored(t, store, current)
 		}
 	})
@@ -56,9 +54,7 @@ func version(t *testing.T, open func(t *testing.T) plant.Store) {
 		} {
 			before := mustGet(t, store, 1)
 			after, err := store.Patch(timeout(t), 1, plant.Patch{Name: new(before.Name + "b")}, condition(before.ETag))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.NoError(t, err)
 			wantStored(t, store, after)
 		}
 		if err := store.Delete(timeout(t), 1, plant.Precondition{IfMatch: etags(mustGet(t, store, 1).ETag)}); err != nil {
@@ -73,17 +69,13 @@ func version(t *testing.T, open func(t *testing.T) plant.Store) {
 			mustCreate(t, store, plant.Plant{ID: 1, Name: "same"})
 			for step, change := range []plant.Patch{{}, {Name: new("other")}, {Name: new("same")}, {SetTag: true, Tag: new("")}} {
 				p, err := store.Patch(timeout(t), 1, change, plant.Precondition{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.NoError(t, err)
 				if seen[p.ETag] || p.ETag == "" {
 					t.Fatalf("after %d deletes, change %d has the ETag %q, which was used before", deletes, step, p.ETag)
 				}
 				seen[p.ETag] = true
 			}
-			if err := store.Delete(timeout(t), 1, plant.Precondition{}); err != nil {
-				t.Fatal(err)
-			}
+			must.NoError(t, store.Delete(timeout(t), 1, plant.Precondition{}))
 		}
 	})
 
@@ -93,9 +85,7 @@ func version(t *testing.T, open func(t *testing.T) plant.Store) {
 		mustCreate(t, store, p)
 		current := mustGet(t, store, 1)
 		mustCreate(t, store, p)
-		if _, err := store.CreateAll(timeout(t), []plant.Plant{p}); err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, first(store.CreateAll(timeout(t), []plant.Plant{p})))
 		put, _, err := store.Put(timeout(t), p, plant.Precondition{})
 		if diff := cmp.Diff(current, put); err != nil || diff != "" {
 			t.Errorf("Put of the stored plant: %v (-want +got)\n%s", err, diff)
@@ -115,9 +105,7 @@ func version(t *testing.T, open func(t *testing.T) plant.Store) {
 			t.Errorf("a new plant has CreatedAt %v and UpdatedAt %v, want the same", before.CreatedAt, before.UpdatedAt)
 		}
 		after, err := store.Patch(timeout(t), 1, plant.Patch{Name: new("m")}, plant.Precondition{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, err)
 		if after.CreatedAt != before.CreatedAt || after.UpdatedAt.Before(before.UpdatedAt) {
 			t.Errorf("after a change of a plant created at %v, CreatedAt is %v and UpdatedAt %v", before.CreatedAt, after.CreatedAt, after.UpdatedAt)
 		}
