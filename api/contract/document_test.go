@@ -125,6 +125,8 @@ func TestRefusals(t *testing.T) {
 		{"GET", "/v1/things/7?colour=red", "", "", "query /colour is not known"},
 		{"GET", "/v1/things/%37", "", "", ""},
 		{"GET", "/v1/things/07", "", "", "path /id must be written as 7"},
+		{"GET", "/v1/things/5%2F6", "", "", "path /id must be an integer"},
+		{"GET", "/v1/things/5%00", "", "", "path /id must be an integer"},
 		{"DELETE", "/v1/things/7", "", "", "no such operation"},
 		{"POST", "/v1/things/7", "", "", ""}, // the body is not required
 		{"POST", "/v1/things/7", "application/json", `{"name":"n"}`, ""},

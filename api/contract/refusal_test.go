@@ -2,6 +2,7 @@ package contract_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -21,6 +22,17 @@ func TestRefusalOfALongName(t *testing.T) {
 		if refusal == nil || len(refusal.Message) > 200 || len(refusal.Faults[0].Pointer) > 100 {
 			t.Errorf("%s: %v", schema, refusal)
 		}
+	}
+}
+
+// Of a hundred unknown parameters, 32 are reported.
+func TestFaultsOfManyParameters(t *testing.T) {
+	var query strings.Builder
+	for i := range 100 {
+		fmt.Fprintf(&query, "x%d&", i)
+	}
+	if _, refusal := get(t, "", query.String(), "", contract.Options{}); len(refusal.Faults) != 32 {
+		t.Errorf("%d faults are reported, want 32", len(refusal.Faults))
 	}
 }
 

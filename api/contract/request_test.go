@@ -107,6 +107,34 @@ func TestMediaTypeOfAChunkedBody(t *testing.T) {
 	}
 }
 
+// The media type of a body is that of the document, in UTF-8 and in no other coding.
+func TestMediaTypes(t *testing.T) {
+	const valid = "application/json"
+	for _, c := range []struct {
+		types          []string
+		encoding, want string
+	}{
+		{[]string{valid + "; charset=UTF-8"}, "", ""},
+		{[]string{valid + "; version=1"}, "Identity", ""},
+		{nil, "", "Content-Type must be application/json, got none: with curl, add -H 'Content-Type: application/json'"},
+		{[]string{"text/" + strings.Repeat("x", 3000)}, "", "got text/" + strings.Repeat("x", 59) + "…: "},
+		{[]string{valid + "; charset=latin1"}, "", "charset must be utf-8"},
+		{[]string{valid + "; charset=utf-8; x="}, "", "Content-Type must be"},
+		{[]string{valid + ", " + valid}, "", "Content-Type must be"},
+		{[]string{valid, "text/plain"}, "", "Content-Type must be"},
+		{[]string{valid}, "gzip", "Content-Encoding is not supported"},
+		{[]string{valid}, "gzip, identity", "Content-Encoding is not supported"},
+	} {
+		r := httptest.NewRequest(http.MethodPost, "/things", strings.NewReader("{}"))
+		r.Header["Content-Type"] = c.types
+		r.Header.Set("Content-Encoding", c.encoding)
+		_, refusal := pass(t, "post: {requestBody: {content: {application/json: {schema: {}}}},", r, contract.Options{})
+		if (refusal == nil) != (c.want == "") || refusal != nil && !strings.Contains(refusal.Message, c.want) {
+			t.Errorf("%.100q, encoded with %q: %v, want %q", c.types, c.encoding, refusal, c.want)
+		}
+	}
+}
+
 // Texts that parsers read differently are refused.
 func TestOddTexts(t *testing.T) {
 	for text, want := range map[string]string{
@@ -120,6 +148,13 @@ func TestOddTexts(t *testing.T) {
 		"x=NaN":  "query /x must be a number",
 		"b=TRUE": "query /b must be true or false",
 		"s=%zz":  "query is not a well-formed query",
+		"n=1;x=": "query is not a well-formed query",
+		"a~/b":   "query /a~0~1b is not known",
+		"=":      "query / is not known",
+
+		"n=9223372036854775808":  "query /n must be an integer of 64 bits",
+		strings.Repeat("y", 200): "query /" + strings.Repeat("y", 64) + "… is not known",
+		"y&z&n=x":                "query /n must be an integer; query /y is not known; query /z is not known",
 	} {
 		_, refusal := get(t, `
 			{name: n, in: query, schema: {type: integer}}, {name: x, in: query, schema: {type: number}},

@@ -56,74 +56,6 @@ func TestBodiesAtTheLimits(t *testing.T) {
 	s.post(`{"id":2,"name":"n","x":`+deep+`}`).wantStatus(t, http.StatusOK)
 }
 
-func TestContentType(t *testing.T) {
-	s := newService(t)
-	for value, ok := range map[string]bool{
-		"application/json":                    true,
-		"application/json; charset=utf-8":     true,
-		"application/json; version=1":         true,
-		"":                                    false,
-		"application/json; charset=latin1":    false,
-		"application/json, application/json":  false,
-		"application/json; charset=utf-8; x=": false,
-	} {
-		a := s.post(`{"id":1,"name":"n"}`, header("Content-Type", value))
-		if ok {
-			a.wantStatus(t, http.StatusOK)
-		} else {
-			a.wantError(t, plantapi.CodeUnsupportedMediaType)
-		}
-	}
-	for _, change := range []func(*http.Request){
-		func(r *http.Request) { delete(r.Header, "Content-Type") },
-		func(r *http.Request) { r.Header.Add("Content-Type", "text/plain") },
-		header("Content-Encoding", "gzip"),
-		header("Content-Encoding", "gzip, identity"),
-	} {
-		s.post(`{"id":1,"name":"n"}`, change).wantError(t, plantapi.CodeUnsupportedMediaType)
-	}
-	s.post(`{"id":1,"name":"n"}`, header("Content-Encoding", "Identity")).wantStatus(t, http.StatusOK)
-}
-
-// The message says what is wrong, and at which byte.
-func TestMalformedBodyMessage(t *testing.T) {
-	s := newService(t)
-	for body, want := range map[string]string{
-		`{"id":1,"id":1}`:          "a member name occurs twice in one object, at byte 8",
-		"{\"name\":\"a\xff\"}":     "a string is not valid Unicode, at byte 10",
-		`{"name":"a\udc00"}`:       "a string is not valid Unicode, at byte 10",
-		`{"name":"C:\garden"}`:     `a string has an unknown escape: write a backslash as \\, at byte 11`,
-		`{"name":"\uDC00"}`:        "a string is not valid Unicode, at byte 9",
-		`{"name":"C:\Uda"}`:        `a string has an unknown escape: write a backslash as \\, at byte 11`,
-		`{"name":"\u00g0"}`:        `a string has an unknown escape: write a backslash as \\, at byte 9`,
-		`{"name":"\udzzz"}`:        `a string has an unknown escape: write a backslash as \\, at byte 9`,
-		`{\"id\":1}`:               "a backslash is not in a string: remove it, at byte 1",
-		`{"id":1\`:                 "a backslash is not in a string: remove it, at byte 7",
-		`{"name":"a` + "\t" + `"}`: "syntax error, at byte 10",
-	} {
-		want = "body is not one well-formed JSON value: " + want
-		if got := s.post(body).wantError(t, plantapi.CodeMalformedBody).Message; got != want {
-			t.Errorf("%q: the message is %q, want %q", body, got, want)
-		}
-	}
-}
-
-// A message about the Content-Type has the one that was sent, and an option of curl.
-func TestContentTypeMessage(t *testing.T) {
-	s := newService(t)
-	for _, c := range []struct{ method, path, given, want, named string }{
-		{"POST", "/plants", "application/x-www-form-urlencoded", "application/json", "application/x-www-form-urlencoded"},
-		{"PATCH", "/plants/1", "application/json", "application/merge-patch+json", "application/json"},
-		{"POST", "/plants", "", "application/json", "none"},
-		{"POST", "/plants", "text/" + strings.Repeat("x", 3000), "application/json", "text/" + strings.Repeat("x", 59) + "…"},
-	} {
-		got := s.call(c.method, c.path, "{}", header("Content-Type", c.given)).wantError(t, plantapi.CodeUnsupportedMediaType).Message
-		if want := fmt.Sprintf("Content-Type must be %s, got %s: with curl, add -H 'Content-Type: %[1]s'", c.want, c.named); got != want {
-			t.Errorf("%s with %.50q: the message is %q, want %q", c.method, c.given, got, want)
-		}
-	}
-}
-
 // A body without a Content-Length is held to the same rules.
 func TestChunkedBody(t *testing.T) {
 	s := newService(t)
@@ -177,6 +109,16 @@ func rawPost(length int, body string) string {
 func filled(n int) string {
 	const empty = `{"id":1,"name":"n","unknown":""}`
 	return strings.Replace(empty, `""`, `"`+strings.Repeat("x", n-len(empty))+`"`, 1)
+}
+
+// pointers returns where the faults of a request are.
+func pointers(e plantapi.Error) (all []string) {
+	if e.Details != nil {
+		for _, d := range *e.Details {
+			all = append(all, d.Pointer)
+		}
+	}
+	return all
 }
 
 // speak sends a request as it is written over a connection of its own, closes

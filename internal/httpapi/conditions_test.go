@@ -37,7 +37,7 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// A list of ETags is read as RFC 9110, section 8.8.3 and section 5.6.1, says. TestParameterMessages has wrong ones.
+// A list of ETags is read as RFC 9110, section 8.8.3 and section 5.6.1, says.
 func TestListsOfETags(t *testing.T) {
 	s := newService(t)
 	etag := s.call(http.MethodPut, "/plants/1", `{"name":"n"}`).plant(t).ETag
@@ -47,6 +47,8 @@ func TestListsOfETags(t *testing.T) {
 		`"` + etag[1:] + `"`:              http.StatusOK,
 		`"*"`:                             http.StatusOK,
 		`"` + strings.ToUpper(etag) + `"`: http.StatusOK,
+		etag:                              http.StatusBadRequest,
+		`W/a`:                             http.StatusBadRequest,
 		`"a`:                              http.StatusBadRequest,
 		`"a" "b"`:                         http.StatusBadRequest,
 		`*, "a"`:                          http.StatusBadRequest,

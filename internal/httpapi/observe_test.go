@@ -112,13 +112,6 @@ func TestRequestLog(t *testing.T) {
 			}
 		}
 	})
-	t.Run("slow", func(t *testing.T) {
-		s, log, _ := observed(t, nil, func(opts *httpapi.Options) { opts.LogSlow = 1 })
-		s.post(`{"id":1,"name":"n"}`)
-		if l := log.lines(t); len(l) != 1 || l[0].Level != "WARN" || l[0].Msg != "slow request" || l[0].Seconds <= 0 {
-			t.Errorf("logged %+v", l)
-		}
-	})
 	t.Run("all", func(t *testing.T) {
 		s, log, _ := observed(t, nil, all)
 		ask(s)

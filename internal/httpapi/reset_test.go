@@ -69,19 +69,19 @@ func TestResetStream(t *testing.T) {
 			t.Errorf("%s %s: %v", method, path, err)
 		}
 	}
-	reset(http.MethodGet, "/plants/1", "")
-	if err := wait.For(t, "the end of the read", held.ended); err != context.Canceled {
-		t.Errorf("the context of a read ended with %v, want %v", err, context.Canceled)
+	wantEnd := func(what string, want error) {
+		t.Helper()
+		if err := wait.For(t, "the end of a "+what, held.ended); err != want {
+			t.Errorf("the context of a %s ended with %v, want %v", what, err, want)
+		}
 	}
+	reset(http.MethodGet, "/plants/1", "")
+	wantEnd("read", context.Canceled)
 	reset(http.MethodPost, "/plants", `{"id":1,"name":"n"}`)
 	reset(http.MethodGet, "/plants/1", "") // the service has got the reset before it
-	if err := wait.For(t, "the end of the read", held.ended); err != context.Canceled {
-		t.Errorf("the context of a read ended with %v, want %v", err, context.Canceled)
-	}
+	wantEnd("read", context.Canceled)
 	proceed()
-	if err := wait.For(t, "the end of the write", held.ended); err != nil {
-		t.Errorf("the context of a write ended with %v", err)
-	}
+	wantEnd("write", nil)
 	for range 3 {
 		wait.For(t, "the end of a handler", handled)
 	}
