@@ -11,6 +11,7 @@ import (
 
 	"github.com/plantstore/plantstore/api/client"
 	"github.com/plantstore/plantstore/api/client/clienttest"
+	"github.com/plantstore/plantstore/internal/testing/expect"
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
@@ -164,9 +165,7 @@ func TestChangesUntilNowWhileOthersWrite(t *testing.T) {
 		if pages++; pages > 10 {
 			return nil, errors.New("the loop goes on after ten pages")
 		}
-		if _, err := writer.Put(r.Context(), client.Plant{ID: 1, Name: fmt.Sprint(pages)}); err != nil {
-			t.Error(err)
-		}
+		expect.NoError(t, second(writer.Put(r.Context(), client.Plant{ID: 1, Name: fmt.Sprint(pages)})))
 		return http.DefaultTransport.RoundTrip(r)
 	})}))
 	n := 0

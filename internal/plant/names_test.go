@@ -122,32 +122,21 @@ func TestNameKeyVersion(t *testing.T) {
 // place after a key, and the end of those with a prefix.
 func TestByNameRange(t *testing.T) {
 	for _, c := range []struct {
-		page  ByName
-		from  NamePlace
-		until string
+		page         ByName
+		from, before NamePlace // of the ascending and of the descending order
+		until        string
 	}{
-		{ByName{}, NamePlace{"", minID}, "\xff"},
-		{ByName{Prefix: "b"}, NamePlace{"b", minID}, "b\xff"},
-		{ByName{Prefix: "b", After: &NamePlace{"a", 5}}, NamePlace{"b", minID}, "b\xff"},
-		{ByName{Prefix: "b", After: &NamePlace{"b", 5}}, NamePlace{"b", 6}, "b\xff"},
-		{ByName{Prefix: "b", After: &NamePlace{"ba", maxID}}, NamePlace{"ba\x00", minID}, "b\xff"},
-		{ByName{Prefix: "b", After: &NamePlace{"c", 5}}, NamePlace{"b\xff", 6}, "b\xff"},
-		{ByName{After: &NamePlace{"", minID}}, NamePlace{"", minID + 1}, "\xff"},
+		{ByName{}, NamePlace{"", minID}, NamePlace{"\xff", minID}, "\xff"},
+		{ByName{Prefix: "b"}, NamePlace{"b", minID}, NamePlace{"b\xff", minID}, "b\xff"},
+		{ByName{Prefix: "b", After: &NamePlace{"a", 5}}, NamePlace{"b", minID}, NamePlace{"b", minID}, "b\xff"},
+		{ByName{Prefix: "b", After: &NamePlace{"b", 5}}, NamePlace{"b", 6}, NamePlace{"b", 5}, "b\xff"},
+		{ByName{Prefix: "b", After: &NamePlace{"ba", maxID}}, NamePlace{"ba\x00", minID}, NamePlace{"ba", maxID}, "b\xff"},
+		{ByName{Prefix: "b", After: &NamePlace{"c", 5}}, NamePlace{"b\xff", 6}, NamePlace{"b\xff", minID}, "b\xff"},
+		{ByName{After: &NamePlace{"", minID}}, NamePlace{"", minID + 1}, NamePlace{"", minID}, "\xff"},
 	} {
 		if from, until := c.page.Range(); from != c.from || until != c.until {
 			t.Errorf("%+v.Range() = %v, %q, want %v, %q", c.page, from, until, c.from, c.until)
 		}
-	}
-	for _, c := range []struct {
-		page   ByName
-		before NamePlace
-	}{
-		{ByName{}, NamePlace{"\xff", minID}},
-		{ByName{Prefix: "b"}, NamePlace{"b\xff", minID}},
-		{ByName{Prefix: "b", After: &NamePlace{"a", 5}}, NamePlace{"b", minID}},
-		{ByName{Prefix: "b", After: &NamePlace{"b", 5}}, NamePlace{"b", 5}},
-		{ByName{Prefix: "b", After: &NamePlace{"c", 5}}, NamePlace{"b\xff", minID}},
-	} {
 		if before, from := c.page.RangeDescending(); before != c.before || from != c.page.Prefix {
 			t.Errorf("%+v.RangeDescending() = %v, %q, want %v and the prefix", c.page, before, from, c.before)
 		}

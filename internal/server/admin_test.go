@@ -71,18 +71,14 @@ func TestHealth(t *testing.T) {
 
 // A store that hangs delays neither signal, whether reads or only writes hang.
 func TestHealthTimesOut(t *testing.T) {
-	fine := func(context.Context) error { return nil }
-	for path, hanging := range map[string]func(*checks, func(context.Context) error){
-		"/readyz": func(c *checks, hangs func(context.Context) error) { c.reads = hangs },
-		"/writez": func(c *checks, hangs func(context.Context) error) { c.writes = hangs },
-	} {
+	for _, path := range []string{"/readyz", "/writez"} {
 		synctest.Test(t, func(t *testing.T) {
 			end := make(chan struct{})
 			defer close(end)
-			checks := checks{reads: fine, writes: fine}
-			hanging(&checks, func(context.Context) error { <-end; return nil })
+			fine := func(context.Context) error { return nil }
+			hangs := func(context.Context) error { <-end; return nil }
 			health := &health{}
-			health.start(checks)
+			health.start(map[string]checks{"/readyz": {reads: hangs, writes: fine}, "/writez": {reads: fine, writes: hangs}}[path])
 			status, body := get(t, newAdmin(health, prometheus.NewRegistry()), path)
 			if status != http.StatusServiceUnavailable || body != "the store does not respond in time\n" {
 				t.Errorf("%s is %d %q", path, status, body)

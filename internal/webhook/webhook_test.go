@@ -124,9 +124,7 @@ func (s *setup) receive(w http.ResponseWriter, r *http.Request) {
 
 func (s *setup) put(id int64, name string) client.Plant {
 	s.t.Helper()
-	_, err := s.client.Put(s.t.Context(), client.Plant{ID: id, Name: name})
-	must.NoError(s.t, err)
-	p, err := s.client.Get(s.t.Context(), id)
+	p, err := s.client.Put(s.t.Context(), client.Plant{ID: id, Name: name})
 	must.NoError(s.t, err)
 	return p
 }
