@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/plantstore/plantstore/internal/plant"
-	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // Follower applies the feed of a store to a copy of its plants, as a client does.
@@ -84,16 +83,8 @@ func (f *Follower) Drain(t testing.TB) (all []plant.Change) {
 func (f *Follower) WantCopy(t testing.TB) {
 	t.Helper()
 	want := map[int64]plant.Plant{}
-	for page := (plant.Page{Limit: 1000}); ; {
-		plants, more, err := f.Store.List(timeout(t), page)
-		must.NoError(t, err)
-		for _, p := range plants {
-			want[p.ID] = p
-		}
-		if !more {
-			break
-		}
-		page.After = &plants[len(plants)-1].ID
+	for _, p := range walk(t, f.Store, plant.Page{Limit: 1000}, nil) {
+		want[p.ID] = p
 	}
 	if diff := cmp.Diff(want, f.copy); diff != "" {
 		t.Errorf("the copy of a follower is not equal to the list (-list +copy):\n%.2000s", diff)

@@ -270,27 +270,39 @@ func incompressible(n int) string {
 // listIDs returns the IDs on all pages from the given one on.
 func listIDs(t *testing.T, store plant.Store, page plant.Page) (ids []int64) {
 	t.Helper()
+	for _, p := range walk(t, store, page, nil) {
+		ids = append(ids, p.ID)
+	}
+	return ids
+}
+
+// walk returns the plants on all pages from the given one on. It calls between, if there is one, after each page.
+func walk(t testing.TB, store plant.Store, page plant.Page, between func()) (all []plant.Plant) {
+	t.Helper()
 	for {
 		plants, more, err := store.List(timeout(t), page)
-		if err != nil {
-			t.Fatalf("List(%+v) = %v", page, err)
+		isShort := len(plants) < page.Limit && page.Limit < 1000 // a long one may end at 256 KiB
+		if err != nil || len(plants) > page.Limit || more && isShort {
+			t.Fatalf("List(%+v) = %d plants, more %v, %v", page, len(plants), more, err)
 		}
-		if len(plants) > page.Limit {
-			t.Fatalf("a page has %d plants, limit %d", len(plants), page.Limit)
+		if all = append(all, plants...); !more {
+			return all
 		}
-		for _, p := range plants {
-			ids = append(ids, p.ID)
+		if len(all) > 100_000 {
+			t.Fatalf("the pages of %+v do not end", page)
 		}
-		if !more {
-			return ids
+		if between != nil {
+			between()
 		}
-		if len(plants) == 0 {
-			t.Fatal("List = no plants, but more follow")
+		last := plants[len(plants)-1]
+		switch {
+		case page.ByUpdate != nil:
+			page.ByUpdate = &plant.ByUpdate{After: &plant.UpdatePlace{UpdatedAt: last.UpdatedAt.UnixMicro(), ID: last.ID}}
+		case page.ByName != nil:
+			place := &plant.NamePlace{Key: plant.NameKey(last.Name), ID: last.ID}
+			page.ByName = &plant.ByName{Prefix: page.ByName.Prefix, After: place}
+		default:
+			page.After = &last.ID
 		}
-		last := plants[len(plants)-1].ID
-		if page.After != nil && last <= *page.After {
-			t.Fatalf("the last id of a page after %d is %d", *page.After, last)
-		}
-		page.After = &last
 	}
 }
