@@ -201,21 +201,9 @@ func TestExpired(t *testing.T) {
 	})
 }
 
-// If the engine panics, every call of the group fails with the panic.
-func TestEnginePanicReachesEveryCall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := engine{before: func([]string) { panic("engine") }}
-		q := newQueue(t, 8, e.run)
-		call := func(name string) func() {
-			return func() { wantPanic(t, "engine", q.Do(t.Context(), job{name: name}, nil)) }
-		}
-		e.together(t, q, call("one"), call("two"), call("three"))
-		e.wantGroups(t, []string{"first"}, []string{"one", "two", "three"})
-	})
-}
-
-// A panic of a work is the error of this work only, with the stack of the work.
-func TestPanicReachesItsCall(t *testing.T) {
+// A panic of a work is the error of this work only, with the stack of the work. A panic of the engine is
+// that of every call of the group.
+func TestPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := engine{before: func(names []string) {
 			if names[0] == "broken engine" {
@@ -223,17 +211,15 @@ func TestPanicReachesItsCall(t *testing.T) {
 			}
 		}}
 		q := newQueue(t, 8, e.run)
-		panics := func(value string) func() {
-			return func() { wantPanic(t, value, q.Do(t.Context(), job{"panics", func() error { panic(value) }}, nil)) }
+		call := func(name, value string) func() {
+			return func() { wantPanic(t, value, q.Do(t.Context(), job{name, func() error { panic(value) }}, nil)) }
 		}
 		other := func() { expect.Error(t, "other", q.Do(t.Context(), job{name: "other"}, nil), nil) }
-		e.together(t, q, other, panics("work"))
+		e.together(t, q, other, call("panics", "work"))
 		e.wantGroups(t, []string{"first"}, []string{"other", "panics"})
-
-		synctest.Wait() // the committer waits, and the next call must wake it
-		panics("alone")()
-		wantPanic(t, "engine", q.Do(t.Context(), job{name: "broken engine"}, nil))
-		expect.Error(t, "the next one", q.Do(t.Context(), job{name: "next"}, nil), nil)
+		call("alone", "work")()
+		e.together(t, q, call("broken engine", "engine"), call("one", "engine"), call("two", "engine"))
+		other()
 	})
 }
 

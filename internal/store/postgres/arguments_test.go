@@ -19,30 +19,31 @@ import (
 func TestWrongArgumentsFailAtOnce(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	const two = `SELECT $1::BIGINT + $2::BIGINT`
-	batch := func(ctx context.Context, conn *pgx.Conn, statement string, args ...any) error {
-		var b pgx.Batch
-		b.Queue(`BEGIN`)
-		b.Queue(statement, args...)
-		b.Queue(`COMMIT`)
-		return conn.SendBatch(ctx, &b).Close()
+	type attempt func(ctx context.Context, conn *pgx.Conn) error
+	send := func(statement string, args ...any) attempt {
+		return func(ctx context.Context, conn *pgx.Conn) error {
+			_, err := conn.Exec(ctx, statement, args...)
+			return err
+		}
+	}
+	batch := func(statement string, args ...any) attempt {
+		return func(ctx context.Context, conn *pgx.Conn) error {
+			var b pgx.Batch
+			b.Queue(`BEGIN`)
+			b.Queue(statement, args...)
+			b.Queue(`COMMIT`)
+			return conn.SendBatch(ctx, &b).Close()
+		}
 	}
 	for mode, parameter := range map[string]string{"prepared": "", "not prepared": "&default_query_exec_mode=exec"} {
 		store := open(t, dsn+parameter)
-		for name, run := range map[string]func(ctx context.Context, conn *pgx.Conn) error{
-			"one argument too few": func(ctx context.Context, conn *pgx.Conn) error {
-				_, err := conn.Exec(ctx, two, 1)
-				return err
-			},
-			"one argument too many": func(ctx context.Context, conn *pgx.Conn) error {
-				_, err := conn.Exec(ctx, two, 1, 2, 3)
-				return err
-			},
-			"one argument too few in a batch":  func(ctx context.Context, conn *pgx.Conn) error { return batch(ctx, conn, two, 1) },
-			"one argument too many in a batch": func(ctx context.Context, conn *pgx.Conn) error { return batch(ctx, conn, two, 1, 2, 3) },
-			"an argument of another name": func(ctx context.Context, conn *pgx.Conn) error {
-				return batch(ctx, conn, `SELECT @id::BIGINT`, pgx.StrictNamedArgs{"ID": 1})
-			},
-			"an argument of another type": func(ctx context.Context, conn *pgx.Conn) error { return batch(ctx, conn, two, 1, struct{}{}) },
+		for name, run := range map[string]attempt{
+			"one argument too few":             send(two, 1),
+			"one argument too many":            send(two, 1, 2, 3),
+			"one argument too few in a batch":  batch(two, 1),
+			"one argument too many in a batch": batch(two, 1, 2, 3),
+			"an argument of another name":      batch(`SELECT @id::BIGINT`, pgx.StrictNamedArgs{"ID": 1}),
+			"an argument of another type":      batch(two, 1, struct{}{}),
 			"a result of another type": func(ctx context.Context, conn *pgx.Conn) error {
 				return conn.QueryRow(ctx, two, 1, 2).Scan(new(bool))
 			},

@@ -178,6 +178,7 @@ func TestOpenErrorAdvice(t *testing.T) {
 		"a locked file":    {lock, "another program has locked the file; stop it"},
 		"a newer schema":   {set("user_version", len(schema)+1), "use a newer plantstore"},
 		"another program":  {set("application_id", 42), "this is not a store of plantstore"},
+		"another program, replicated by Litestream": {replicatedOther, "this is not a store of plantstore"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -318,6 +319,15 @@ func asAnotherUser(t *testing.T, path string) {
 	runtime.LockOSThread() // never unlocked: the thread ends with the test
 	must.NoError(t, syscall.Setfsuid(65534))
 	t.Cleanup(func() { _ = syscall.Setfsuid(0) })
+}
+
+// replicatedOther leaves a database of another program that is not taken for an empty one because
+// Litestream copies it.
+func replicatedOther(t *testing.T, path string) {
+	must.NoError(t, os.Remove(path))
+	createFile(path)
+	replicated(t, path, true)
+	must.NoError(t, otherProgram(path, "CREATE TABLE books (id INTEGER)"))
 }
 
 // privateFolder lets this thread be that of a user who cannot read the folder of the file.

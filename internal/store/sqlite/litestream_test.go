@@ -61,21 +61,6 @@ func TestLitestreamTables(t *testing.T) {
 	}
 }
 
-// The database of another program is not taken for an empty one because Litestream copies it.
-func TestLitestreamTablesOfAnotherProgram(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "other.db")
-	createFile(path)
-	replicated(t, path, true)
-	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
-	must.NoError(t, err)
-	must.NoError(t, executeAll(conn, "CREATE TABLE books (id INTEGER)"))
-	must.NoError(t, conn.Close())
-	if _, err = Open(t.Context(), path); err == nil || !strings.Contains(err.Error(), "this is not a store of plantstore") {
-		t.Errorf("Open() = %v, want that it is not a store", err)
-	}
-}
-
 // A file that `litestream restore` has made is used only after `plantstore restore` has
 // checked it. The restored store has no tables of Litestream, and later ones do not matter.
 func TestLitestreamRestored(t *testing.T) {
