@@ -104,7 +104,7 @@ func (h *history) remember(moment string) {
 // place writes files as a store, and returns its path.
 func place(t *testing.T, database, log, index []byte) string {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), `it's $HOME "a" \b`) // commands in messages have it
+	dir := filepath.Join(t.TempDir(), `it's $HOME "a" \b?c=d&e%20#`) // commands in messages have it
 	must.NoError(t, os.Mkdir(dir, 0o700))
 	path := filepath.Join(dir, "plants.db")
 	for suffix, content := range map[string][]byte{"": database, "-wal": log, "-shm": index} {

@@ -87,20 +87,6 @@ func TestUpdatedAt(t *testing.T) {
 	})
 }
 
-func TestReopen(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "a file?with=odd&name%20#.db")
-	store, err := Open(t.Context(), path)
-	must.NoError(t, err)
-	want := plant.Plant{ID: 1, Name: "Ficus lyrata", Tag: new("Moraceae")}
-	must.NoError(t, store.Create(t.Context(), want))
-	must.NoError(t, store.Close())
-	got, err := openStore(t, path).Get(t.Context(), 1)
-	if err != nil || !got.Same(want) {
-		t.Errorf("after reopening Get(1) = %v, %v, want %v", got, err, want)
-	}
-}
-
 // checkDurable finds wrong settings.
 func TestDurableSettings(t *testing.T) {
 	t.Parallel()

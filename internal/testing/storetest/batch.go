@@ -96,18 +96,6 @@ func createBatch(t *testing.T, open func(t *testing.T) plant.Store) {
 		}
 	})
 
-	t.Run("a batch of a thousand plants is stored", func(t *testing.T) {
-		store := open(t)
-		batch := make([]plant.Plant, 1000)
-		for i := range batch {
-			batch[i] = plant.Plant{ID: int64(i), Name: fmt.Sprint(i)}
-		}
-		must.NoError(t, first(store.CreateAll(timeout(t), batch)))
-		if got := listIDs(t, store, plant.Page{Limit: 1000}); len(got) != len(batch) {
-			t.Errorf("%d plants are stored, want %d", len(got), len(batch))
-		}
-	})
-
 	t.Run("of concurrent batches with the same ids exactly one is stored, completely", func(t *testing.T) {
 		store := open(t)
 		const clients = 8

@@ -28,6 +28,9 @@ func plantMembers(t *testing.T, s store.Store) {
 	created, many := filled[plant.Plant](1), filled[plant.Plant](2)
 	must.NoError(t, s.Create(timeout(t), created))
 	wantMembers(t, s, "Create", created)
+	if at := mustGet(t, s, created.ID); at.CreatedAt != at.UpdatedAt || time.Since(at.CreatedAt) > time.Hour {
+		t.Errorf("a new plant has CreatedAt %v and UpdatedAt %v, want now", at.CreatedAt, at.UpdatedAt)
+	}
 
 	batch := []plant.Plant{many}
 	for id := range int64(100) { // engines store many plants in another way

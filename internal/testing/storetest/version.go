@@ -97,20 +97,6 @@ func version(t *testing.T, open func(t *testing.T) plant.Store) {
 		wantStored(t, store, current)
 	})
 
-	t.Run("a change keeps CreatedAt", func(t *testing.T) {
-		store := open(t)
-		mustCreate(t, store, plant.Plant{ID: 1, Name: "n"})
-		before := mustGet(t, store, 1)
-		if before.CreatedAt != before.UpdatedAt || before.CreatedAt.IsZero() {
-			t.Errorf("a new plant has CreatedAt %v and UpdatedAt %v, want the same", before.CreatedAt, before.UpdatedAt)
-		}
-		after, err := store.Patch(timeout(t), 1, plant.Patch{Name: new("m")}, plant.Precondition{})
-		must.NoError(t, err)
-		if after.CreatedAt != before.CreatedAt || after.UpdatedAt.Before(before.UpdatedAt) {
-			t.Errorf("after a change of a plant created at %v, CreatedAt is %v and UpdatedAt %v", before.CreatedAt, after.CreatedAt, after.UpdatedAt)
-		}
-	})
-
 	t.Run("of concurrent puts of a new plant exactly one creates it", func(t *testing.T) {
 		store := open(t)
 		for id := range int64(20) {
