@@ -82,17 +82,15 @@ type noTokens struct{ token.Store }
 // A request that hangs ends at its deadline, not when its client disconnects.
 func TestRequestDeadline(t *testing.T) {
 	for _, method := range []string{http.MethodGet, http.MethodDelete} {
-		t.Run(method, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s, began := newService(t, offline, withPlants(stuckPlants{}), withTokens(noTokens{})), time.Now()
-				ctx, hangUp := context.WithCancel(t.Context())
-				time.AfterFunc(time.Second, hangUp)
-				s.call(method, "/plants/1", "", func(r *http.Request) { *r = *r.WithContext(ctx) }).
-					wantError(t, plantapi.CodeUnavailable)
-				if took := time.Since(began); took != 20*time.Second {
-					t.Errorf("took %v, want 20 seconds", took)
-				}
-			})
+		synctest.Test(t, func(t *testing.T) {
+			s, began := newService(t, offline, withPlants(stuckPlants{}), withTokens(noTokens{})), time.Now()
+			ctx, hangUp := context.WithCancel(t.Context())
+			time.AfterFunc(time.Second, hangUp)
+			s.call(method, "/plants/1", "", func(r *http.Request) { *r = *r.WithContext(ctx) }).
+				wantError(t, plantapi.CodeUnavailable)
+			if took := time.Since(began); took != 20*time.Second {
+				t.Errorf("%s took %v, want 20 seconds", method, took)
+			}
 		})
 	}
 }

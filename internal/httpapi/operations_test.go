@@ -80,18 +80,15 @@ func TestErrorCodeNames(t *testing.T) {
 	must.NoError(t, err)
 	schema := doc.Components.Schemas["ErrorCode"].Value
 	names, _ := schema.Extensions["x-enum-varnames"].([]any)
-	if len(names) != len(schema.Enum) {
-		t.Fatalf("x-enum-varnames has %d names for %d codes", len(names), len(schema.Enum))
-	}
 	codes := map[any]any{}
 	for i, name := range names {
-		if other, ok := codes[name]; ok {
-			t.Errorf("%v and %v have the same name %v", other, schema.Enum[i], name)
-		}
 		codes[name] = schema.Enum[i]
 		if row := fmt.Sprintf("\n| %v | ", schema.Enum[i]); !strings.Contains(schema.Description, row) {
 			t.Errorf("the description has no row for %v", schema.Enum[i])
 		}
+	}
+	if len(codes) != len(schema.Enum) {
+		t.Errorf("x-enum-varnames has %d different names for %d codes", len(codes), len(schema.Enum))
 	}
 	// A code that is added between two others must not rename them.
 	for name, want := range map[string]plantapi.ErrorCode{

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/plantstore/plantstore/gen/plantapi"
@@ -306,6 +305,3 @@ func (s *service) with(t testing.TB) *service {
 	sub.t = t
 	return &sub
 }
-
-// sorted compares lists without regard to order.
-var sorted = cmpopts.SortSlices(func(a, b string) bool { return a < b })
