@@ -158,14 +158,10 @@ func TestErrorsOfOptions(t *testing.T) {
 		}},
 		contract.NotRead: {ReadBody: func(http.ResponseWriter, *http.Request) ([]byte, func(), error) { return nil, nil, mine }},
 	} {
-		var got *contract.Refusal
-		options.Refuse = func(_ http.ResponseWriter, _ *http.Request, refusal *contract.Refusal) { got = refusal }
-		checker := newChecker(t, []byte(smallDocument), options)
-		r := httptest.NewRequest(http.MethodPost, "/things/7", strings.NewReader("{}"))
-		r.Pattern = "/things/{id}"
+		r := httptest.NewRequest(http.MethodPost, "/things", strings.NewReader("{}"))
 		r.Header.Set("Content-Type", "application/json")
-		checker.Middleware(http.NotFoundHandler()).ServeHTTP(httptest.NewRecorder(), r)
-		if got == nil || got.Kind != kind || !errors.Is(got, mine) || got.Operation.ID != "changeThing" {
+		_, got := pass(t, "post: {requestBody: {content: {application/json: {schema: {}}}},", r, options)
+		if got == nil || got.Kind != kind || !errors.Is(got, mine) || got.Operation.ID != "doThings" {
 			t.Errorf("the refusal is %+v, want the kind %d", got, kind)
 		}
 	}

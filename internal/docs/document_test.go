@@ -2,7 +2,6 @@ package docs
 
 import (
 	"bytes"
-	"context"
 	"crypto/tls"
 	"encoding/json"
 	"net/http"
@@ -19,14 +18,8 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
-// forms are the formats of the document by path: its media type and its parser.
-var forms = map[string]struct {
-	mediaType string
-	unmarshal func([]byte, any) error
-}{
-	"/openapi.yaml": {"application/yaml", func(text []byte, into any) error { return yaml.Unmarshal(text, into) }},
-	"/openapi.json": {"application/json", json.Unmarshal},
-}
+// forms are the media types of the document by path.
+var forms = map[string]string{"/openapi.yaml": "application/yaml", "/openapi.json": "application/json"}
 
 // handlers returns the handlers for a base URL, which may be empty.
 func handlers(t *testing.T, baseURL string) map[string]http.Handler {
@@ -83,24 +76,15 @@ func TestServerAddressInDocument(t *testing.T) {
 		"X-Forwarded-Host is ignored": {"", func(r *http.Request) { r.Header.Set("X-Forwarded-Host", "evil.example") }, "http://plants.example"},
 	} {
 		hs := handlers(t, c.baseURL)
-		for path, form := range forms {
+		for path, mediaType := range forms {
 			resp := get(hs[path], c.change)
-			text := []byte(body(t, resp))
-			if err := form.unmarshal(text, new(any)); err != nil {
-				t.Errorf("%s: %s is not %s: %v", name, path, form.mediaType, err)
-			}
-			doc, err := openapi3.NewLoader().LoadFromData(text)
-			if err != nil {
-				t.Fatalf("%s: %s: %v", name, path, err)
-			}
+			doc, err := openapi3.NewLoader().LoadFromData([]byte(body(t, resp)))
+			must.NoError(t, err)
 			if got := doc.Servers[0].Variables["base_url"].Default; got != c.want {
 				t.Errorf("%s: %s says %s, want %s", name, path, got, c.want)
 			}
-			if err := doc.Validate(context.Background()); err != nil {
-				t.Errorf("%s: %s: %v", name, path, err)
-			}
-			if got := resp.Header.Get("Content-Type"); got != form.mediaType {
-				t.Errorf("%s is %s, want %s", path, got, form.mediaType)
+			if got := resp.Header.Get("Content-Type"); got != mediaType {
+				t.Errorf("%s is %s, want %s", path, got, mediaType)
 			}
 			if got := resp.Header.Get("Cache-Control"); got != "no-cache" {
 				t.Errorf("%s has Cache-Control %q", path, got)

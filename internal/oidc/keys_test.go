@@ -3,9 +3,8 @@ package oidc_test
 import (
 	"cmp"
 	"crypto/ecdsa"
-	"encoding/base64"
-	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -23,13 +22,8 @@ import (
 // unsigned returns a token whose signature is not one.
 func unsigned(t testing.TB, keyID string) string {
 	t.Helper()
-	var parts []string
-	for _, part := range []any{map[string]string{"alg": "ES256", "kid": keyID}, oidctest.Claims(nil)} {
-		text, err := json.Marshal(part)
-		must.NoError(t, err)
-		parts = append(parts, base64.RawURLEncoding.EncodeToString(text))
-	}
-	return strings.Join(parts, ".") + "." + base64.RawURLEncoding.EncodeToString(make([]byte, 64))
+	header := fmt.Appendf(nil, `{"alg":"ES256","kid":%q}`, keyID)
+	return encode(header) + "." + encode(claims(t)) + "." + encode(make([]byte, 64))
 }
 
 // wantPauses fails if two fetches were less than ten seconds apart.
@@ -260,14 +254,14 @@ func TestOtherKeys(t *testing.T) {
 			}
 			point, err := off.Public().(*ecdsa.PublicKey).Bytes()
 			must.NoError(t, err)
-			y := base64.RawURLEncoding.EncodeToString(point[len(point)-32:])
+			y := encode(point[len(point)-32:])
 			text := w.Body.String()
 			i := strings.LastIndex(text, `"sig"`)
 			text = text[:i] + strings.Replace(text[i:], `"sig"`, `"enc"`, 1)
 			const others = `{"kty":"OKP","crv":"X448","kid":"x","x":"AAAA"},{"kty":"XXX"},7,` +
 				`{"kty":"oct","k":"AAAA","kid":"o"},`
 			text = strings.Replace(text, `{"keys":[`, `{"keys":[`+others, 1)
-			replaceBody(w, strings.Replace(text, y, base64.RawURLEncoding.EncodeToString(make([]byte, 32)), 1))
+			replaceBody(w, strings.Replace(text, y, encode(make([]byte, 32)), 1))
 		}
 		issuer := newIssuer(t, p)
 		wantAccepted(t, issuer, p.Token(oidctest.Claims(nil)), "a good token")
