@@ -34,7 +34,7 @@ const (
 )
 
 // TestDrillHistories lets clients of two servers write and read the same few plants, while backends
-// of PostgreSQL are killed, it crashes, the primary changes, and the clocks of the servers jump by an hour.
+// of PostgreSQL are killed, it crashes, and the primary changes.
 // In each round the clients have other plants. What they have sent and learnt must be a history
 // that the document allows (plantModel), and the followers of both servers must have every change
 // once, in an order that fits.
@@ -58,8 +58,6 @@ func TestDrillHistories(t *testing.T) {
 		}
 		h.round(int64(i), fault.name, fault.inflict)
 	}
-	h.revokedToken()
-	h.expiredToken()
 	h.checkFeeds()
 	h.figures()
 	if h.undecided > historyRounds/10 {
@@ -73,7 +71,6 @@ type histories struct {
 	primary, standby *pgtest.Server
 	dsn              string
 	servers          [2]*program.Server
-	clocks           [2]*clock
 	web              *http.Client
 	began            time.Time
 	stop             context.CancelFunc
@@ -104,7 +101,6 @@ func newHistories(t *testing.T) *histories {
 	h.waitForStandby()
 	for i := range h.servers {
 		h.servers[i] = program.OneOf(t, h.dsn)
-		h.clocks[i] = newClock(t, h.servers[i].Cmd.Process.Pid)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	h.stop = func() { cancel(); h.following.Wait() }
@@ -132,7 +128,6 @@ func (h *histories) round(number int64, name string, inflict func()) {
 	for i := range int64(historyPlants) {
 		ids = append(ids, 100*number+i)
 	}
-	h.jump()
 	stop := wait.Repeat(historyClients, func(client int) bool {
 		known := h.operate(client, rand.N(2), h.next(ids[rand.N(len(ids))]))
 		if known {
@@ -144,7 +139,6 @@ func (h *histories) round(number int64, name string, inflict func()) {
 	})
 	h.waitForMore(10 * historyClients)
 	inflict()
-	h.jump()
 	h.waitForMore(10 * historyClients)
 	stop()
 	for _, id := range ids {
@@ -157,13 +151,6 @@ func (h *histories) round(number int64, name string, inflict func()) {
 	h.check(name)
 	for _, f := range h.followers {
 		wait.Until(h.t, "a follower has what is stored", func() bool { return f.has(ids, h.final) })
-	}
-}
-
-// jump lets the clock of each server jump.
-func (h *histories) jump() {
-	for _, c := range h.clocks {
-		c.set([]time.Duration{-time.Hour, 0, time.Hour}[rand.N(3)])
 	}
 }
 

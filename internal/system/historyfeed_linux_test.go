@@ -3,7 +3,6 @@ package system_test
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -17,9 +16,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/plantstore/plantstore/api/client"
-	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/program"
-	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 // historyFollower follows the changes of a server.
@@ -246,97 +243,6 @@ func (h *histories) checkETags() {
 			if v := versionOf(c.Plant); v != nil {
 				note(c.ID, *v)
 			}
-		}
-	}
-}
-
-// revokedToken revokes a token while the clocks jump. It is refused on both servers a second
-// later, and its streams end.
-func (h *histories) revokedToken() {
-	for _, ahead := range []time.Duration{-time.Hour, time.Hour, 0} {
-		text, id := h.createToken()
-		streams := h.openStreams(text)
-		for _, c := range h.clocks {
-			c.set(ahead)
-		}
-		program.Output(h.t, "token", "revoke", "--store", h.dsn, id)
-		h.wantRefused(fmt.Sprintf("a token that was revoked when the clocks jumped by %v", ahead), text, 0, 1)
-		h.wantEnded(streams)
-	}
-}
-
-// expiredToken lets the clock of one server jump over the expiry of a token.
-func (h *histories) expiredToken() {
-	if h.clocks[0] == nil {
-		return
-	}
-	text, _ := h.createToken()
-	streams := h.openStreams(text)
-	h.clocks[0].set(time.Hour)
-	h.wantRefused("a token that has expired", text, 0)
-	h.wantEnded(streams[:1])
-	h.clocks[0].set(0)
-}
-
-// createToken creates a token for half an hour, and returns it and its ID.
-func (h *histories) createToken() (text, id string) {
-	h.t.Helper()
-	text = program.Output(h.t, "token", "create", "--store", h.dsn, "--name", "history", "--expires", "30m")
-	for _, c := range h.clocks {
-		c.set(0)
-	}
-	var tokens []struct {
-		ID        string
-		RevokedAt *time.Time `json:"revoked_at"`
-	}
-	must.NoError(h.t, json.Unmarshal([]byte(program.Output(h.t, "token", "list", "--store", h.dsn, "--json")), &tokens))
-	for _, token := range tokens {
-		if token.RevokedAt == nil {
-			return text, token.ID
-		}
-	}
-	h.t.Fatal("there is no token")
-	return "", ""
-}
-
-// openStreams opens a stream of each server with a token.
-func (h *histories) openStreams(text string) (ended []chan error) {
-	h.t.Helper()
-	for _, r := range h.servers {
-		req, err := r.With(r.URL, text).NewRequest("GET", "/changes:stream?after="+string(h.followers[0].position), "")
-		must.NoError(h.t, err)
-		resp, err := http.DefaultTransport.RoundTrip(req)
-		must.NoError(h.t, err)
-		if resp.StatusCode != http.StatusOK {
-			h.t.Fatalf("a stream with a new token is %s", resp.Status)
-		}
-		end := make(chan error, 1)
-		go func() {
-			_, _, err := program.ReadAll(resp, nil)
-			end <- err
-		}()
-		ended = append(ended, end)
-	}
-	return ended
-}
-
-func (h *histories) wantEnded(streams []chan error) {
-	h.t.Helper()
-	for _, ended := range streams {
-		_ = wait.For(h.t, "the end of a stream", ended)
-	}
-}
-
-// wantRefused fails the test unless servers refuse a token a second from now.
-func (h *histories) wantRefused(what, text string, servers ...int) {
-	h.t.Helper()
-	time.Sleep(1100 * time.Millisecond)
-	for _, server := range servers {
-		r := h.servers[server]
-		status, body, err := h.send(h.t.Context(), r.With(r.URL, text), "GET", "/plants?limit=1", "", nil)
-		must.NoError(h.t, err)
-		if status != http.StatusUnauthorized {
-			h.t.Errorf("%s gets %d %.200s", what, status, body)
 		}
 	}
 }
