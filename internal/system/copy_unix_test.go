@@ -7,12 +7,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -59,27 +57,6 @@ func (r *copyRun) hasEnded() bool {
 func (r *copyRun) wait() error {
 	<-r.ended
 	return r.err
-}
-
-// faulted calls try, which starts a copy of n plants and makes it fail with a
-// message. If the copy is complete before the fault, faulted calls it again with
-// more plants. It returns the output of the copy and n.
-func faulted(t *testing.T, message string, try func(n int64) *copyRun) (output string, n int64) {
-	t.Helper()
-	for n = 10_000; n <= 100_000; n *= 3 {
-		r := try(n)
-		_ = r.wait()
-		said := r.stderr.String()
-		if r.cmd.ProcessState.Success() || strings.Contains(said, "already has plants") || strings.Contains(said, "this file exists") {
-			continue
-		}
-		if got := r.stderr.String(); !strings.Contains(got, message) {
-			t.Errorf("the copy says %q, want %q", got, message)
-		}
-		return r.stderr.String(), n
-	}
-	t.Fatal("each copy was complete before the fault")
-	return "", 0
 }
 
 // wantCompleted runs a copy, which must succeed.
@@ -150,19 +127,6 @@ func copyTargets() map[string]func(t *testing.T) copyTarget {
 		all["postgres"] = postgresTarget
 	}
 	return all
-}
-
-// pause stops the copy once it writes to its target, until resume is called. It does nothing
-// if the copy has ended.
-func (to copyTarget) pause(t *testing.T, r *copyRun) (resume func()) {
-	t.Helper()
-	wait.Until(t, "the copy has begun", func() bool {
-		return r.hasEnded() || to.begun()
-	})
-	if err := r.cmd.Process.Signal(syscall.SIGSTOP); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		t.Fatal(err)
-	}
-	return func() { _ = r.cmd.Process.Signal(syscall.SIGCONT) }
 }
 
 // A copy that is killed leaves an empty target or a complete one. If it is empty, the same
@@ -270,62 +234,4 @@ func TestCopyToAFullDisk(t *testing.T) {
 		t.Errorf("the copy leaves %q, want nothing", left)
 	}
 	wantCompleted(t, from, to, n)
-}
-
-// A copy ends with a message if it loses a connection to PostgreSQL.
-func TestCopyLosesConnection(t *testing.T) {
-	t.Parallel()
-	lose := func(t *testing.T, store string) {
-		t.Helper()
-		conn := pgtest.Connect(t, os.Getenv(pgtest.Variable))
-		var n int
-		err := conn.QueryRow(t.Context(), "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = $1", applicationName(t, store)).Scan(&n)
-		must.NoError(t, err)
-		t.Logf("%d connections of %q were ended", n, applicationName(t, store)) // none if the copy has ended
-	}
-	for side, stores := range map[string]func(t *testing.T) (from string, to copyTarget, lost string){
-		"target": func(t *testing.T) (string, copyTarget, string) {
-			to := postgresTarget(t)
-			to.store = named(t, to.store)
-			return filepath.Join(t.TempDir(), "old.db"), to, to.store
-		},
-		"source": func(t *testing.T) (string, copyTarget, string) {
-			from, to := named(t, pgtest.DSN(t)), fileTarget(t)
-			conn := pgtest.Connect(t, os.Getenv(pgtest.Variable))
-			to.begun = func() (begun bool) {
-				const reads = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE application_name = $1 AND query LIKE '%FROM plants WHERE %')"
-				return conn.QueryRow(t.Context(), reads, applicationName(t, from)).Scan(&begun) == nil && begun
-			}
-			return from, to, from
-		},
-	} {
-		t.Run(side, func(t *testing.T) {
-			var from, lost string
-			var to copyTarget
-			output, n := faulted(t, "remove the cause, then run the same command again", func(n int64) *copyRun {
-				from, to, lost = stores(t)
-				fillStore(t, from, n)
-				r := startCopy(t, from, to.store)
-				defer to.pause(t, r)()
-				lose(t, lost)
-				return r
-			})
-			if !strings.Contains(output, " the "+side+": the connection to PostgreSQL is lost: ") {
-				t.Errorf("the copy says %s", output)
-			}
-			wantCompleted(t, from, to.store, n)
-		})
-	}
-}
-
-// named returns the URL of a store with an application name of its own.
-func named(t *testing.T, store string) string {
-	return store + "&application_name=" + applicationName(t, store)
-}
-
-func applicationName(t *testing.T, store string) string {
-	t.Helper()
-	u, err := url.Parse(store)
-	must.NoError(t, err)
-	return "copy_" + u.Query().Get("search_path")
 }

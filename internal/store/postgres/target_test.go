@@ -2,8 +2,11 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
@@ -45,6 +48,28 @@ func TestTargetIsLocked(t *testing.T) {
 	expect.Error(t, "Create after the target was refused", s.Create(t.Context(), plant.Plant{ID: 1}), nil)
 	execute(t, conn, `ROLLBACK`)
 	expect.Error(t, "OpenTarget of a store with a plant", try(), store.ErrNotEmpty)
+}
+
+// A step of a copy whose connection is lost says so.
+func TestCopyLosesConnection(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.DSN(t)
+	admin := pgtest.Connect(t, dsn)
+	lose := func(conn *pgx.Conn) {
+		execute(t, admin, fmt.Sprintf(`SELECT pg_terminate_backend(%d)`, conn.PgConn().PID()))
+	}
+	const lost = "the connection to PostgreSQL is lost: "
+	expect.Message(t, "Snapshot", open(t, dsn).Snapshot(t.Context(), func(held store.Snapshot) error {
+		lose(held.(snapshot).conn)
+		_, _, err := held.List(t.Context(), plant.Page{Limit: 1})
+		return err
+	}), lost)
+	to, err := OpenTarget(t.Context(), dsn)
+	must.NoError(t, err)
+	defer to.Close()
+	lose(to.conn)
+	row := store.PlantRow{Plant: plant.Plant{ID: 1, CreatedAt: time.UnixMicro(1), UpdatedAt: time.UnixMicro(2)}, Version: 3}
+	expect.Message(t, "AddPlants", to.AddPlants(t.Context(), []plant.Plant{row.Stored()}), lost)
 }
 
 // Servers that run on the target find it empty until the copy is complete. Their writes fail
