@@ -249,6 +249,33 @@ func Changes(t *testing.T, open func(t *testing.T) (one, two store.Store)) {
 		g.WantCopy(t)
 	})
 
+	t.Run("a walk goes on when the changes from before it are forgotten", func(t *testing.T) {
+		one, two := open(t)
+		for id := range int64(10) {
+			mustCreate(t, one, plant.Plant{ID: id})
+		}
+		old := &Follower{Store: one, Limit: 10}
+		old.Drain(t)
+		mustDelete(t, two, 9)
+		time.Sleep(2 * time.Millisecond) // so that the next times are greater
+		began := time.Now()
+		walker := &Follower{Store: one, Limit: 3}
+		if changes, err := walker.Next(t); err != nil || len(changes) != 3 || walker.Position.Walk == nil {
+			t.Fatalf("the first page of a walk is %+v, %v", changes, err)
+		}
+		mustDelete(t, two, 0)
+		mustCreate(t, one, plant.Plant{ID: 1 << 40})
+		if err := two.ForgetChanges(timeout(t), began); err != nil {
+			t.Fatal(err)
+		}
+		walker.Drain(t)
+		walker.WantCopy(t)
+		if walker.Restarts > 0 {
+			t.Error("the walk began again")
+		}
+		wantErrPosition(t, one, *old.Position)
+	})
+
 	t.Run("more changes than a transaction forgets are forgotten", func(t *testing.T) {
 		s, _ := open(t)
 		f := &Follower{Store: s, Limit: 1000}
