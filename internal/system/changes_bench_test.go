@@ -29,9 +29,8 @@ const (
 
 // BenchmarkStreams creates plants at a fixed rate while a thousand clients stream the
 // changes. It shows how long a change takes from the request of its create to a
-// client, the memory of the program for each stream, and the latency of other creates
-// without and with the streams. Every tenth stream reads the times; the others only
-// count. The clients use the same processors.
+// client, and the memory of the program for each stream. Every tenth stream reads the
+// times; the others only count. The clients use the same processors.
 func BenchmarkStreams(b *testing.B) {
 	for b.Loop() {
 		b.ReportMetric(0, "ns/op")
@@ -43,7 +42,6 @@ func tryStreams(b *testing.B) {
 	streams := must.Number(b, "PLANTSTORE_TEST_BENCH_STREAMS", benchStreams)
 	r := program.Serve(b, "plantstore.db", "--max-streams", fmt.Sprint(2*streams)) // one token may have half of them
 	rate := must.Number(b, "PLANTSTORE_TEST_BENCH_CREATES", createsASecond)
-	alone := observe(r, 5*time.Second)
 	before, present := r.Memory("VmRSS"), present(b, r)
 	ctx, cancel := context.WithCancel(b.Context())
 	defer cancel()
@@ -96,7 +94,6 @@ func tryStreams(b *testing.B) {
 		}
 	}
 	during := r.Memory("VmRSS")
-	idle := observe(r, 5*time.Second)
 
 	const length = 10 * time.Second
 	var created, id atomic.Int64
@@ -135,7 +132,6 @@ func tryStreams(b *testing.B) {
 		streams, float64(created.Load())/seconds, fanned, took[len(took)/2], took[len(took)*99/100])
 	fmt.Printf("memory: %d MiB without streams, %d MiB with idle ones (%d KiB each), %d MiB with busy ones\n",
 		before>>20, during>>20, (during-before)>>10/int64(streams), busy>>20)
-	fmt.Printf("creates of 16 other clients (per second, p50, p99, max, failed): %s without streams, %s with idle ones\n", alone, idle)
 }
 
 // eventCounter counts the events of a stream. An event has three lines, and the comment
@@ -159,33 +155,4 @@ func present(t testing.TB, r *program.Server) string {
 	position, err := r.Dial(t).Now(t.Context())
 	must.NoError(t, err)
 	return string(position)
-}
-
-// observe creates plants with 16 clients for a while, and returns what they see.
-func observe(r *program.Server, d time.Duration) string {
-	const clients = 16
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients}}
-	defer client.CloseIdleConnections()
-	var mu sync.Mutex
-	var took []time.Duration
-	var wg sync.WaitGroup
-	failed, end := 0, time.Now().Add(d)
-	for i := range clients {
-		wg.Go(func() {
-			for n := 0; time.Now().Before(end); n++ {
-				began := time.Now()
-				resp, _, err := r.Send(client, http.MethodPost, "/plants",
-					fmt.Sprintf(`{"id":%d,"name":"Ficus lyrata"}`, -1-n*clients-i))
-				mu.Lock()
-				if took = append(took, time.Since(began)); err != nil || resp.StatusCode != http.StatusOK {
-					failed++
-				}
-				mu.Unlock()
-			}
-		})
-	}
-	wg.Wait()
-	slices.Sort(took)
-	return fmt.Sprintf("%.0f, %v, %v, %v, %d", float64(len(took))/d.Seconds(), took[len(took)/2],
-		took[len(took)*99/100], took[len(took)-1], failed)
 }

@@ -25,13 +25,11 @@ import (
 // have left them. A failure is one of a single call, or lasts until the client has compared what
 // /readyz and /writez say with the responses.
 //
-// Four disks share the operations, which mostly wait. If PLANTSTORE_TEST_BAD_DISK_OPERATIONS is 200, each of
-// them does all 50. One client makes all requests to a disk, so it knows what must be stored: what was
-// acknowledged and, of a write that failed, all or nothing.
+// Four disks share the operations, which mostly wait. One client makes all requests to a disk, so it knows
+// what must be stored: what was acknowledged and, of a write that failed, all or nothing.
 func TestBadDisk(t *testing.T) {
 	imagesOfProgram(t)
 	bin := buildProgram(t)
-	isShared := must.Number(t, "PLANTSTORE_TEST_BAD_DISK_OPERATIONS", len(script)) == len(script)
 	for number := range disks {
 		t.Run(fmt.Sprint("disk ", number), func(t *testing.T) {
 			t.Parallel()
@@ -39,8 +37,8 @@ func TestBadDisk(t *testing.T) {
 			for i, operation := range script {
 				switch {
 				case isCommand(operation):
-					c.everyFailure(operation, failuresOfCommands(number, isShared))
-				case i%disks == number || !isShared:
+					c.everyFailure(operation, failuresOfCommands(number))
+				case i%disks == number:
 					c.everyFailure(operation, failures)
 				}
 			}
@@ -112,13 +110,9 @@ func newClientOfBadDisk(t *testing.T, bin string) *clientOfBadDisk {
 }
 
 // failuresOfCommands returns the failures of commands on a disk. A command takes a hundred times as long as a
-// request, so the disks together try each failure once, or every fourth one if they share the operations.
-func failuresOfCommands(number int, isShared bool) (some []failure) {
-	first, step := number, disks
-	if isShared {
-		first, step = disks*number, disks*disks
-	}
-	for i := first; i < len(failures); i += step {
+// request, so the disks together try every fourth failure.
+func failuresOfCommands(number int) (some []failure) {
+	for i := disks * number; i < len(failures); i += disks * disks {
 		some = append(some, failures[i])
 	}
 	return some
