@@ -14,7 +14,6 @@ import (
 
 	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/program"
-	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 const root = "../../../../"
@@ -63,16 +62,6 @@ func get(listener, host, path string, timeout time.Duration) (status int, body s
 
 // scraper is the Host header of Prometheus.
 const scraper = "10.1.2.3:9090"
-
-// scrape returns what Prometheus gets of a server.
-func scrape(t *testing.T, r *program.Server) string {
-	t.Helper()
-	status, body, err := get(r.AdminURL, scraper, "/metrics", wait.Limit)
-	if err != nil || status != http.StatusOK {
-		t.Fatalf("/metrics is %d %s, %v", status, body, err)
-	}
-	return body
-}
 
 // postgres returns the URL of the database for tests.
 func postgres(t *testing.T) string {

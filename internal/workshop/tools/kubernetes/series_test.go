@@ -37,24 +37,16 @@ func series(t *testing.T) (have []labels.Labels) {
 		"--state", filepath.Join(folder, "state"), "--from", "now", "--admin-addr", "127.0.0.1:0"))
 	must.NoError(t, err)
 	for _, r := range []*program.Server{relay, onFile, onPostgres} {
-		have = append(have, seriesIn(t, scrape(t, r))...)
+		_, text := r.Page(t, "/metrics")
+		for _, sample := range regexp.MustCompile(`(?m)^([^#\n].*) \S+$`).FindAllStringSubmatch(text, -1) {
+			one, err := language.ParseMetric(sample[1])
+			must.NoError(t, err)
+			have = append(have, one)
+		}
 		r.End(t, syscall.SIGTERM)
 	}
 	return have
 }
-
-// seriesIn returns the series of a scrape.
-func seriesIn(t *testing.T, text string) (have []labels.Labels) {
-	t.Helper()
-	for _, line := range sample.FindAllStringSubmatch(text, -1) {
-		one, err := language.ParseMetric(line[1])
-		must.NoError(t, err)
-		have = append(have, one)
-	}
-	return have
-}
-
-var sample = regexp.MustCompile(`(?m)^([^#\n].*) \S+$`)
 
 // unverifiedToken returns a token of noIssuer, whose keys the service cannot fetch.
 func unverifiedToken() string {
