@@ -74,25 +74,20 @@ func wantCompleted(t *testing.T, from, to string, n int64) (output string) {
 
 // copyTarget is an empty store that a test copies to.
 type copyTarget struct {
-	store      string
-	begun      func() bool // a copy writes to it
-	isOnServer bool
-	count      func() int64
+	store string
+	held  func() bool // by the transaction of a copy; nil for a file
+	count func() int64
 }
 
 func fileTarget(t *testing.T) copyTarget {
 	path := filepath.Join(t.TempDir(), "new.db")
-	begun := func() bool {
-		info, err := os.Stat(path + "-unfinished-copy")
-		return err == nil && info.Size() > 0
-	}
 	count := func() int64 {
 		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 			return 0
 		}
 		return countPlants(t, path)
 	}
-	return copyTarget{store: path, begun: begun, count: count}
+	return copyTarget{store: path, count: count}
 }
 
 // postgresTarget returns a database that has tables already, so that a test can look into them.
@@ -102,11 +97,11 @@ func postgresTarget(t *testing.T) copyTarget {
 	must.NoError(t, err)
 	must.NoError(t, s.Close())
 	conn := pgtest.Connect(t, dsn)
-	begun := func() (begun bool) {
+	held := func() (held bool) {
 		const locked = "SELECT EXISTS (SELECT FROM pg_locks WHERE relation = 'plants'::regclass AND mode = 'ShareRowExclusiveLock' AND granted)"
-		return conn.QueryRow(t.Context(), locked).Scan(&begun) == nil && begun
+		return conn.QueryRow(t.Context(), locked).Scan(&held) == nil && held
 	}
-	return copyTarget{store: dsn, isOnServer: true, begun: begun, count: func() int64 { return countPlants(t, dsn) }}
+	return copyTarget{store: dsn, held: held, count: func() int64 { return countPlants(t, dsn) }}
 }
 
 // countPlants returns the number of plants in a store.
@@ -168,8 +163,8 @@ func TestCopyKilled(t *testing.T) {
 // It returns 1 if it was complete.
 func wantNothingOrAll(t *testing.T, from string, to copyTarget, n int64) (completed int) {
 	t.Helper()
-	if to.isOnServer { // which may still commit what a killed copy has sent
-		wait.Until(t, "the transaction of the copy has ended", func() bool { return !to.begun() })
+	if to.held != nil { // the server may still commit what a killed copy has sent
+		wait.Until(t, "the transaction of the copy has ended", func() bool { return !to.held() })
 	}
 	switch have := to.count(); have {
 	case n:

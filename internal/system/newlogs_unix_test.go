@@ -11,6 +11,7 @@ import (
 
 	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/program"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 // Commands write to the store of a service that runs, and copy its log when they end. So the next
@@ -31,20 +32,18 @@ func TestCommandsThatBeginLogs(t *testing.T) {
 			}
 		})
 	}
-	ended := make(chan struct{})
-	go func() {
-		commands.Wait()
-		close(ended)
-	}()
 	plants := 0
-	for isRunning := true; isRunning; plants++ {
-		r.Want(t, http.StatusOK, "POST", "/plants", fmt.Sprintf(`{"id":%d,"name":"n"}`, plants))
-		select {
-		case <-ended:
-			isRunning = false
-		default:
+	stop := wait.Repeat(1, func(int) bool {
+		resp, body, err := r.Send(http.DefaultClient, "POST", "/plants", fmt.Sprintf(`{"id":%d,"name":"n"}`, plants))
+		if err != nil || resp.StatusCode != http.StatusOK {
+			t.Errorf("create plant %d: %+v %s, %v", plants, resp, body, err)
+			return false
 		}
-	}
+		plants++
+		return true
+	})
+	commands.Wait()
+	stop()
 	r.Kill()
 	r = program.ServeIn(t, dir, "plants.db")
 	if stored := listAll(t, r.URL, r.Token); len(stored) != plants {

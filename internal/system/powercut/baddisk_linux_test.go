@@ -93,7 +93,6 @@ type clientOfBadDisk struct {
 
 	failed   map[string]int // calls, by kind
 	attempts int
-	starts   int
 	failures int
 }
 
@@ -305,7 +304,6 @@ func (c *clientOfBadDisk) fillLog() {
 
 // startService starts the service, and returns an error if it ends.
 func (c *clientOfBadDisk) startService() error {
-	c.starts++
 	service, err := c.serve()
 	if err == nil {
 		c.service = service
@@ -370,6 +368,6 @@ func (c *clientOfBadDisk) figures() {
 	for _, call := range slices.Sorted(maps.Keys(c.failed)) {
 		failed = append(failed, fmt.Sprint(c.failed[call], " ", call))
 	}
-	c.t.Logf("figures: a bad disk: %d operations, of which calls failed: %s; %d starts; %d plants, %d tokens",
-		c.attempts, strings.Join(failed, ", "), c.starts, len(c.plants), len(c.tokens))
+	c.t.Logf("figures: a bad disk: %d operations, of which calls failed: %s; %d plants, %d tokens",
+		c.attempts, strings.Join(failed, ", "), len(c.plants), len(c.tokens))
 }

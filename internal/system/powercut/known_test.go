@@ -9,8 +9,8 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"strings"
 
+	"github.com/google/go-cmp/cmp"
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
@@ -168,8 +168,8 @@ func (k *known) checkStore(ctx context.Context, s *sqlitestore.Store) error {
 	}
 	for client, p := range k.writers {
 		if !maps.Equal(found[client], after(client, p.done)) && !maps.Equal(found[client], after(client, p.begun)) {
-			return fmt.Errorf("client %d: the store has neither its first %d nor its first %d writes:\n%s",
-				client, p.done, p.begun, difference(after(client, p.done), found[client]))
+			return fmt.Errorf("client %d: the store has neither its first %d nor its first %d writes (-want +have):\n%.500s",
+				client, p.done, p.begun, cmp.Diff(after(client, p.done), found[client]))
 		}
 	}
 	return k.checkFeed(ctx, s, names)
@@ -259,20 +259,4 @@ func checkIntegrity(path string) error {
 		return fmt.Errorf("the store is damaged: %s, %w", text, err)
 	}
 	return nil
-}
-
-// difference says what is different, in a few lines.
-func difference(want, have map[string]string) string {
-	var lines []string
-	for key, value := range want {
-		if have[key] != value {
-			lines = append(lines, fmt.Sprintf("  %s: want %q, have %q", key, value, have[key]))
-		}
-	}
-	for key, value := range have {
-		if _, ok := want[key]; !ok {
-			lines = append(lines, fmt.Sprintf("  %s: want nothing, have %q", key, value))
-		}
-	}
-	return strings.Join(lines[:min(5, len(lines))], "\n")
 }
