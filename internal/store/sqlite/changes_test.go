@@ -11,7 +11,6 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/testing/expect"
 	"github.com/plantstore/plantstore/internal/testing/must"
@@ -100,28 +99,6 @@ func TestRestoredWhileRunning(t *testing.T) {
 				Restore: func(t *testing.T, number int) { c.restore(t, path, backup(number)) },
 			})
 		})
-	}
-}
-
-// A server that only reads cannot begin an epoch. It refuses the positions that are gone.
-func TestRestoredUnderReadOnlyServer(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "plants.db")
-	s, err := Open(t.Context(), path)
-	must.NoError(t, err)
-	must.NoError(t, errors.Join(s.BeginEpoch(t.Context()), s.Create(t.Context(), plant.Plant{ID: 1})))
-	dotBackup(t, path, path+".backup")
-	must.NoError(t, errors.Join(s.Create(t.Context(), plant.Plant{ID: 2}), s.Close()))
-	reader, err := OpenReadOnly(path)
-	must.NoError(t, err)
-	t.Cleanup(func() { reader.Close() })
-	f := &storetest.Follower{Store: reader, Limit: 10}
-	f.Drain(t)
-	dotBackup(t, path+".backup", path)
-	f.Drain(t)
-	f.WantCopy(t)
-	if f.Restarts != 1 {
-		t.Errorf("the follower has begun again %d times, want 1", f.Restarts)
 	}
 }
 
