@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/plantstore/plantstore/api/client"
 )
 
 // A file of refused rows has the complete rows: reading it gives the same
@@ -22,6 +20,9 @@ func TestRejects(t *testing.T) {
 		"columns in another order": {
 			CSV, "tag,ID, name\nRosaceae,1,Rosa\n\"\",2,\"a,\"\"b\"\"\"\n,x,y\n",
 			"line,reason,tag,id,name\n2,r,Rosaceae,1,Rosa\n3,r,\"\",2,\"a,\"\"b\"\"\"\n4,\"id must be an integer, got \"\"x\"\"\",,x,y\n",
+		},
+		"semicolons": {
+			CSV, "id;name\n1;Rosa\nx;b\n", "line;reason;id;name\n2;r;1;Rosa\n3;\"id must be an integer, got \"\"x\"\"\";x;b\n",
 		},
 		"fields that are not right": {
 			CSV, "id,name\r\n1,\"a\"b\r\n\xff,\"\xff\"\r\n,\"a\nb\"\r\n1\r\n1,2,3,\"4\"\r\n",
@@ -109,54 +110,5 @@ func rejectAll(t *testing.T, format Format, file string) string {
 			bad = RowError{Line: row.Line, Reason: "r", text: row.text}
 		}
 		text = r.appendReject(text, bad)
-	}
-}
-
-// For any file, the file of its refused rows has as many rows and the same
-// plants.
-func FuzzRejects(f *testing.F) {
-	f.Add("id,name,tag\n1,\"a \"\"b\"\"\r\n\",\"\"\nx,\"a\"b,\xff\n1\n", true)
-	f.Add("reason,tag,id,name,line\r\n,\"\n\",1,\"\x00\",\"\r", true)
-	f.Add("{\"id\":-1,\"name\":\"\\u0000\"}\n{\"line\":1,,\"id\"\n[{}]\n{\"\\u0069d\":1}\n", false)
-	f.Fuzz(func(t *testing.T, file string, isCSV bool) {
-		format := NDJSON
-		if isCSV {
-			format = CSV
-		}
-		if _, err := NewReader(strings.NewReader(file), format).Read(); err != nil {
-			if _, ok := errors.AsType[RowError](err); !ok {
-				return // it has no header
-			}
-		}
-		want, rejects := readAll(t, format, file), rejectAll(t, format, file)
-		got := readAll(t, format, rejects)
-		if len(got) != len(want) {
-			t.Fatalf("%q has %d rows and makes %q with %d", file, len(want), rejects, len(got))
-		}
-		for i := range want {
-			// The error may have been in a column that is left out.
-			if diff := cmp.Diff(want[i], got[i]); want[i] != nil && diff != "" {
-				t.Errorf("%q makes %q (-want +got):\n%s", file, rejects, diff)
-			}
-		}
-	})
-}
-
-// readAll returns the plants of a file, and nil for each invalid row.
-func readAll(t *testing.T, format Format, file string) (plants []*client.Plant) {
-	t.Helper()
-	for r := NewReader(strings.NewReader(file), format); ; {
-		row, err := r.Read()
-		_, refused := errors.AsType[RowError](err)
-		switch {
-		case err == io.EOF:
-			return plants
-		case refused:
-			plants = append(plants, nil)
-		case err != nil:
-			t.Fatal(err)
-		default:
-			plants = append(plants, &row.Plant)
-		}
 	}
 }
