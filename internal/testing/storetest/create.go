@@ -28,18 +28,6 @@ func create(t *testing.T, open func(t *testing.T) plant.Store) {
 		}
 	})
 
-	t.Run("a missing plant is ErrNotFound", func(t *testing.T) {
-		expect.Error(t, "Get(404)", first(open(t).Get(timeout(t), 404)), plant.ErrNotFound)
-	})
-
-	t.Run("creating the same plant again succeeds", func(t *testing.T) {
-		store := open(t)
-		for _, p := range samplePlants() {
-			mustCreate(t, store, p)
-			mustCreate(t, store, p)
-		}
-	})
-
 	t.Run("creating another plant with a taken id is ErrExists and changes nothing", func(t *testing.T) {
 		first := plant.Plant{ID: 1, Name: "Ficus lyrata", Tag: new("Moraceae")}
 		for _, other := range []plant.Plant{

@@ -66,26 +66,6 @@ func names(t *testing.T, open func(t *testing.T) plant.Store) {
 			}
 		}
 	})
-
-	t.Run("each way to write a plant stores the key of its name", func(t *testing.T) {
-		store, none := open(t), plant.Precondition{}
-		mustCreate(t, store, plant.Plant{ID: 1, Name: "Xb"})
-		_, err := store.CreateAll(timeout(t), []plant.Plant{{ID: 2, Name: "xA"}, {ID: 3, Name: "other"}, {ID: 4, Name: "other"}})
-		if err == nil {
-			_, _, err = store.Put(timeout(t), plant.Plant{ID: 3, Name: "XC"}, none)
-		}
-		if err == nil {
-			_, err = store.Patch(timeout(t), 4, plant.Patch{Name: new("x")}, none)
-		}
-		if err == nil {
-			_, err = store.Patch(timeout(t), 1, plant.Patch{SetTag: true, Tag: new("tag")}, none)
-		}
-		must.NoError(t, err)
-		page := plant.Page{ByName: &plant.ByName{Prefix: plant.NameKey("X")}, Limit: 10}
-		if diff := gocmp.Diff([]int64{4, 2, 1, 3}, listIDs(t, store, page)); diff != "" {
-			t.Errorf("plants with the prefix X (-want +got):\n%s", diff)
-		}
-	})
 }
 
 // OtherUnicode tests that a store whose keys are of another version of Unicode refuses the

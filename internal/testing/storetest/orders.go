@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -57,20 +56,6 @@ func orders(t *testing.T, open func(t *testing.T) plant.Store) {
 				return !strings.HasPrefix(plant.NameKey(p.Name), key)
 			})
 			wantOrder(t, store, plant.Page{Descending: true, ByName: &plant.ByName{Prefix: key}}, named, byName)
-		}
-	})
-
-	t.Run("a plant that is changed comes first in the order of updates", func(t *testing.T) {
-		store := open(t)
-		for id := range int64(3) {
-			mustCreate(t, store, plant.Plant{ID: id, Name: "n"})
-		}
-		_, err := store.Patch(timeout(t), 1, plant.Patch{Name: new("changed")}, plant.Precondition{})
-		must.NoError(t, err)
-		_, err = store.Patch(timeout(t), 0, plant.Patch{Name: new("n")}, plant.Precondition{}) // changes nothing
-		must.NoError(t, err)
-		if got := listIDs(t, store, plant.Page{Limit: 2, ByUpdate: &plant.ByUpdate{}}); fmt.Sprint(got) != "[1 2 0]" {
-			t.Errorf("the plants in the order of updates are %v, want 1, 2, 0", got)
 		}
 	})
 }
