@@ -39,7 +39,6 @@ type stream struct {
 	control *http.ResponseController
 	end     func() time.Time // when the stream has ended: endGrace after the first call
 	writing atomic.Bool
-	partial bool // a page is not sent completely
 }
 
 func (s *stream) VisitStreamChangesResponse(w http.ResponseWriter) error {
@@ -68,7 +67,7 @@ func (s *stream) VisitStreamChangesResponse(w http.ResponseWriter) error {
 		}
 	}()
 	err := s.run()
-	if s.rec.cut != nil {
+	if s.rec.cut != nil { // an end event would complete half an event
 		if !errors.Is(s.rec.cut, os.ErrDeadlineExceeded) {
 			s.rec.cut = nil // the client has disconnected, as the clients of streams do
 		}
@@ -77,7 +76,7 @@ func (s *stream) VisitStreamChangesResponse(w http.ResponseWriter) error {
 	if cause := context.Cause(s.ctx); cause != nil {
 		err = cause
 	}
-	if err == context.Canceled || s.partial { // disconnected, HEAD, or an end event would complete half an event
+	if err == context.Canceled { // disconnected, or HEAD
 		return nil
 	}
 	f := failureOf(err)
@@ -132,12 +131,9 @@ func (s *stream) send(page *feed.Page) {
 		return
 	}
 	_ = s.control.SetWriteDeadline(time.Now().Add(readTime))
-	s.partial = true
-	if !s.write(text) {
-		return
+	if s.write(text) {
+		_ = s.control.SetWriteDeadline(time.Time{}) // HTTP/2 resets the stream at its deadline, also if nothing is written
 	}
-	s.partial = false
-	_ = s.control.SetWriteDeadline(time.Time{}) // HTTP/2 resets the stream at its deadline, also if nothing is written
 }
 
 // write writes and reports whether that succeeded. If not, the recorder has the
