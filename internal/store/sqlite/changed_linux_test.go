@@ -13,6 +13,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/testing/expect"
 	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/wait"
@@ -40,6 +41,7 @@ func copyOver(path, from string, keepsSize bool) error {
 func TestChangedFile(t *testing.T) {
 	t.Parallel()
 	const overwritten, cutShort = "plants.db was overwritten or truncated", "plants.db-wal was overwritten or cut short"
+	const truncatedIndex = "-shm was truncated while it was open; restart the service"
 	for name, c := range map[string]struct {
 		change  func(path string) error
 		want    string
@@ -78,6 +80,12 @@ func TestChangedFile(t *testing.T) {
 			_, pages, _, err := checkpoint(other, "NOOP")
 			return errors.Join(err, other.Close(), os.Truncate(path+"-wal", 32+int64(pages)*(frameHeader+4096)-1))
 		}, cutShort, true},
+		"the index is emptied": {
+			func(path string) error { return os.Truncate(path+"-shm", 0) }, truncatedIndex, false,
+		},
+		"the index loses its last byte": {
+			func(path string) error { return os.Truncate(path+"-shm", 32767) }, truncatedIndex, false,
+		},
 		"the index is removed": {
 			func(path string) error { return os.Remove(path + "-shm") }, "plants.db-shm was moved, removed or replaced", false,
 		},
@@ -144,7 +152,8 @@ func wantUnavailable(t *testing.T, s *Store, want string) {
 	}
 	_, err := s.Get(t.Context(), 1)
 	expect.Error(t, "Get", err, plant.ErrUnavailable)
-	expect.Error(t, "Snapshot", s.Snapshot(t.Context(), nil), plant.ErrUnavailable)
+	err = s.Snapshot(t.Context(), func(store.Snapshot) error { return nil })
+	expect.Error(t, "Snapshot", err, plant.ErrUnavailable)
 	expect.Message(t, "Ready", s.Ready(t.Context()), want)
 }
 

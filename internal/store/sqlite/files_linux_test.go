@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -167,13 +166,8 @@ func TestDamagedFile(t *testing.T) {
 			all.Wait()
 			s.settle(t.Context()) // as Watch does
 			const advice = "to another directory, and restore a backup (plantstore restore)"
-			for range 3 {
-				expect.Message(t, "Ready", s.Ready(t.Context()), advice)
-				expect.Message(t, "Writable", s.Writable(t.Context()), advice)
-				expect.Message(t, "Create", s.Create(t.Context(), plant.Plant{ID: -2}), advice)
-				_, err := s.Get(t.Context(), -1)
-				expect.Message(t, "Get", err, advice)
-			}
+			wantUnavailable(t, s, advice)
+			expect.Message(t, "Writable", s.Writable(t.Context()), advice)
 			if n := strings.Count(log.String(), "level=ERROR"); n != 1 || !strings.Contains(log.String(), advice) {
 				t.Errorf("the log has %d errors, want 1 with the advice:\n%s", n, &log)
 			}
@@ -226,29 +220,6 @@ func TestDiskErrorThatEnds(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-// A -shm file that was cut short fails every read. The service says so, and a restart
-// loses nothing.
-func TestTruncatedIndex(t *testing.T) {
-	t.Parallel()
-	for _, size := range []int64{0, 1, 100, 136, 4096, 16384, 32767} {
-		t.Run(fmt.Sprint(size), func(t *testing.T) {
-			t.Parallel()
-			path := filepath.Join(t.TempDir(), "plants.db")
-			s, err := Open(t.Context(), path)
-			must.NoError(t, err)
-			must.NoError(t, s.Create(t.Context(), plant.Plant{ID: 1}))
-			must.NoError(t, os.Truncate(path+"-shm", size))
-			const want = "-shm was truncated while it was open; restart the service"
-			expect.Message(t, "Create", s.Create(t.Context(), plant.Plant{ID: 2}), want)
-			expect.Message(t, "Ready", s.Ready(t.Context()), want)
-			expect.Message(t, "Writable", s.Writable(t.Context()), want)
-			_, err = s.Get(t.Context(), 1)
-			expect.Message(t, "Get", err, want)
-			must.NoError(t, s.Close())
-		})
 	}
 }
 
