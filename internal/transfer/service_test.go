@@ -92,6 +92,33 @@ func TestImportWaitsForRateLimit(t *testing.T) {
 	})
 }
 
+// A first connection that is lost is tried again. One that is refused is more likely a wrong --server.
+func TestFirstConnection(t *testing.T) {
+	for cause, want := range map[error]client.Created{
+		io.EOF:               {Unknown: 1},
+		io.ErrUnexpectedEOF:  {Unknown: 1},
+		syscall.ECONNRESET:   {Unknown: 1},
+		syscall.EPIPE:        {Unknown: 1},
+		syscall.ECONNREFUSED: {},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			service, err := NewService("http://plants.example.com", "token")
+			must.NoError(t, err)
+			sent := 0
+			service.transport = roundTrip(func(*http.Request) (*http.Response, error) {
+				if sent++; sent == 1 {
+					return nil, cause
+				}
+				return respond(http.StatusOK, "", "", `{"plants":[{"name":"Rosa"}],"created":0}`), nil
+			})
+			counts, err := run(t.Context(), service)
+			if counts != want || (err != nil) != (want.Unknown == 0) {
+				t.Errorf("after %v Run = %+v, %v, want %+v", cause, counts, err, want)
+			}
+		})
+	}
+}
+
 // After Ctrl-C a request under way has five seconds, and a pause ends at once.
 func TestStopTime(t *testing.T) {
 	for _, test := range []struct {
