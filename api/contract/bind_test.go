@@ -27,6 +27,19 @@ func get(t *testing.T, parameters, query, cookies string, options contract.Optio
 	return contract.RequestOf(got.Context()), nil
 }
 
+// A header that other parts of the document describe is no parameter (OpenAPI 3.0.3, Parameter Object). A cookie of
+// that name is one.
+func TestIgnoredHeaders(t *testing.T) {
+	for in, isRefused := range map[string]bool{"header": false, "cookie": true} {
+		for _, name := range []string{"accept", "Content-Type", "Authorization"} {
+			_, refusal := get(t, "{name: "+name+", in: "+in+", required: true, schema: {type: string}}", "", "", contract.Options{})
+			if (refusal != nil) != isRefused {
+				t.Errorf("without the %s %s: %v, want a refusal: %t", in, name, refusal, isRefused)
+			}
+		}
+	}
+}
+
 // Formats that are checked are those that the types of generated code need.
 func TestFormats(t *testing.T) {
 	even := map[string]func(string) error{"even": func(text string) error {

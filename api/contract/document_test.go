@@ -64,6 +64,7 @@ func TestNewRefuses(t *testing.T) {
 		"a form":              {"application/json: {schema", "application/x-www-form-urlencoded: {schema", "is not implemented"},
 		"two in a part":       {"/things/{id}:", "/things/{id}-{id}:", "two parameters"},
 		"a media type":        {"application/json: {schema", "multipart/form-data: {schema", `"multipart/form-data" is not implemented`},
+		"a security scheme":   {"components:", "security: [{key: []}]\ncomponents:", `undefined security scheme "key"`},
 		"security unattended": {"components:", "security: [{key: []}]\ncomponents:\n  securitySchemes: {key: {type: apiKey, in: header, name: K}}", "set Options.Authorize"},
 	} {
 		document := strings.Replace(smallDocument, c.old, c.new, 1)
