@@ -66,7 +66,7 @@ func TestFailures(t *testing.T) {
 			}
 			failed := s.metrics()["plantstore_webhook_failed_attempts_total"]
 			if failed != 2 && name != "no response" || failed < 2 {
-				t.Errorf("%v attempts have failed, want 2", failed)
+				t.Errorf("%v attempts have failed, want 2\n%s", failed, s.log.String())
 			}
 		})
 	}
