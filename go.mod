@@ -32,7 +32,6 @@ require (
 	// From 1.61 (SQLite 3.54) on, ClearBindings expires statements, and zombiezen.com/go/sqlite calls it
 	// before each use: a statement with ORDER BY or a join then takes twice as long (modernc issue 264).
 	modernc.org/sqlite v1.60.1
-	pgregory.net/rapid v1.3.0
 	zombiezen.com/go/sqlite v1.4.2
 )
 
