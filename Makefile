@@ -78,8 +78,10 @@ staticcheck: $(peers) ## run staticcheck
 format-check: ## fail if gofumpt would change a file
 	@files=$$($(tool) gofumpt -l .); [ -z "$$files" ] || { echo "run gofumpt -w on: $$files" >&2; exit 1; }
 
-tidy-check: $(peers) ## fail if a go.mod or go.sum is not tidy
+tidy-check: $(peers) ## fail if a go.mod or go.sum is not tidy, or a file is at the top level that does not belong there
 	@for m in $(modules); do (cd "$$m" && go mod tidy -diff) || exit 1; done
+	@more=$$(git ls-files | cut -d/ -f1 | sort -u | grep -vxE '[.].*|LICENSE|Makefile|README[.]md|api|cmd|gen|internal|go[.](mod|sum)|tools[.]go' || true); \
+	[ -z "$$more" ] || { echo "these do not belong to the top level: $$more" >&2; exit 1; }
 
 generate-check: ## fail if gen/ is stale
 	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
