@@ -106,6 +106,6 @@ func create(t *testing.T, open func(t *testing.T) plant.Store) {
 		cancel()
 		err := store.Create(ctx, plant.Plant{ID: 1, Name: "n"})
 		expect.Error(t, "Create with a cancelled context", err, context.Canceled)
-		expect.Error(t, "then Get(1)", first(store.Get(timeout(t), 1)), plant.ErrNotFound)
+		expect.Error(t, "then Get(1)", second(store.Get(timeout(t), 1)), plant.ErrNotFound)
 	})
 }

@@ -33,7 +33,7 @@ func names(t *testing.T, open func(t *testing.T) plant.Store) {
 				delete(model, p.ID)
 				continue
 			default:
-				must.NoError(t, second(store.Put(timeout(t), p, plant.Precondition{})))
+				must.NoError(t, third(store.Put(timeout(t), p, plant.Precondition{})))
 			}
 			model[p.ID] = p
 		}
@@ -53,7 +53,7 @@ func names(t *testing.T, open func(t *testing.T) plant.Store) {
 			var seen []int64
 			plants := walk(t, store, plant.Page{ByName: &plant.ByName{}, Limit: 3}, func() {
 				id := 2*random.Int64N(50) + 1
-				must.NoError(t, first(store.Patch(timeout(t), id, plant.Patch{Name: new(randomName(random))}, plant.Precondition{})))
+				must.NoError(t, second(store.Patch(timeout(t), id, plant.Patch{Name: new(randomName(random))}, plant.Precondition{})))
 			})
 			for _, p := range plants {
 				if p.ID%2 == 0 {

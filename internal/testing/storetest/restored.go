@@ -19,11 +19,7 @@ type Restore struct {
 // follower that has seen something that is gone begins again, others continue.
 func Restored(t *testing.T, r Restore) {
 	s := r.Open(t)
-	mustBegin := func() {
-		t.Helper()
-		must.NoError(t, s.BeginEpoch(timeout(t)))
-	}
-	mustBegin()
+	mustBegin(t, s)
 	mustPut(t, s, plant.Plant{ID: 0, Name: "before"})
 	// Each is at another place when the store is replaced.
 	behind := &Follower{Store: s, Limit: 100}
@@ -42,13 +38,13 @@ func Restored(t *testing.T, r Restore) {
 	}
 	beyond.Drain(t)
 	for _, f := range []*Follower{newer, walking, walking} { // two plants of the walk
-		must.NoError(t, first(f.Next(t)))
+		must.NoError(t, second(f.Next(t)))
 	}
 	must.NoError(t, s.Close())
 	r.Restore(t)
 	s = r.Open(t)
 	if !r.Begins {
-		mustBegin()
+		mustBegin(t, s)
 	}
 	for id := range int64(20) { // beyond the positions that are gone
 		mustPut(t, s, plant.Plant{ID: 200 + id, Name: "after"})

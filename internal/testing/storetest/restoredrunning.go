@@ -52,7 +52,7 @@ func RestoredRunning(t *testing.T, r RestoreRunning) {
 				default:
 					f := followers[random.IntN(len(followers))]
 					f.Store = server()
-					must.NoError(t, first(f.Next(t)))
+					must.NoError(t, second(f.Next(t)))
 				}
 			}
 			for _, f := range followers {

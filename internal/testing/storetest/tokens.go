@@ -33,7 +33,7 @@ func Tokens(t *testing.T, open func(t *testing.T) token.Store) {
 	})
 
 	t.Run("a missing token is ErrNotFound", func(t *testing.T) {
-		expect.Error(t, "Token of an unknown id", first(open(t).Token(timeout(t), "unknown")), token.ErrNotFound)
+		expect.Error(t, "Token of an unknown id", second(open(t).Token(timeout(t), "unknown")), token.ErrNotFound)
 	})
 
 	t.Run("creating a token with a taken id fails and changes nothing", func(t *testing.T) {

@@ -85,7 +85,7 @@ func version(t *testing.T, open func(t *testing.T) plant.Store) {
 		mustCreate(t, store, p)
 		current := mustGet(t, store, 1)
 		mustCreate(t, store, p)
-		must.NoError(t, first(store.CreateAll(timeout(t), []plant.Plant{p})))
+		must.NoError(t, second(store.CreateAll(timeout(t), []plant.Plant{p})))
 		put, _, err := store.Put(timeout(t), p, plant.Precondition{})
 		if diff := cmp.Diff(current, put); err != nil || diff != "" {
 			t.Errorf("Put of the stored plant: %v (-want +got)\n%s", err, diff)
