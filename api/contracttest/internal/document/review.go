@@ -6,6 +6,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 )
 
@@ -62,7 +63,7 @@ func (r reviewer) schema(where string, reference *openapi3.SchemaRef) {
 		r.document.Unsupport("%s: format %q", where, visited.Format)
 	}
 	for _, name := range slices.Sorted(maps.Keys(visited.Properties)) {
-		r.schema(where+"/"+name, visited.Properties[name])
+		r.schema(where+jsonvalue.Pointer(name), visited.Properties[name])
 	}
 	r.schema(where+"/*", visited.Items)
 	r.schema(where+"/additionalProperties", visited.AdditionalProperties.Schema)

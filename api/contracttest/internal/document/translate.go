@@ -40,7 +40,7 @@ func (t *translator) walk(at string, node any) {
 		t.examples(at, object)
 	}
 	for _, name := range slices.Sorted(maps.Keys(object)) {
-		below := at + "/" + jsonvalue.Escape(name)
+		below := at + jsonvalue.Pointer(name)
 		switch {
 		case below == "/components/schemas", below == "/definitions": // Swagger 2.0
 			t.schemas(below, object[name])
@@ -109,7 +109,7 @@ func (t *translator) schemas(at string, node any) {
 	object := jsonvalue.Object(node)
 	list := jsonvalue.List(node)
 	for _, name := range slices.Sorted(maps.Keys(object)) {
-		object[name] = t.schema(at+"/"+jsonvalue.Escape(name), object[name])
+		object[name] = t.schema(at+jsonvalue.Pointer(name), object[name])
 	}
 	for i, item := range list {
 		list[i] = t.schema(fmt.Sprint(at, "/", i), item)

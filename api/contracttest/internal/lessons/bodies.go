@@ -58,7 +58,7 @@ func (l *Lessons) optionalWithin(of *openapi3.Schema, value any, at string, leve
 	object := jsonvalue.Object(value)
 	shape := l.values.ShapeOf(of, value)
 	for _, name := range slices.Sorted(maps.Keys(object)) {
-		place := at + "/" + jsonvalue.Escape(name)
+		place := at + jsonvalue.Pointer(name)
 		property := l.values.Property(shape, name)
 		switch {
 		case !slices.Contains(shape.Required, name):
@@ -118,7 +118,7 @@ func (f *filler) within(of *openapi3.Schema, value any, at string, levels int) a
 	filled := map[string]any{}
 	// In an order, so that a seed draws the same new texts again.
 	for _, name := range slices.Sorted(maps.Keys(object)) {
-		place := at + "/" + jsonvalue.Escape(name)
+		place := at + jsonvalue.Pointer(name)
 		switch {
 		case f.values.IsGiven(name):
 			filled[name] = object[name]

@@ -120,7 +120,10 @@ func (r *faultReader) read(broken *jsonschema.ValidationError) {
 
 // add adds a fault at a place below that of the value.
 func (r *faultReader) add(at []string, keyword, text string) {
-	place := strings.TrimSpace(r.where + " " + jsonvalue.Pointer(at...))
+	place := r.where
+	if len(at) > 0 {
+		place += " " + jsonvalue.Pointer(at...)
+	}
 	r.faults = append(r.faults, scenario.Fault{
 		Where:   place,
 		Keyword: keyword,

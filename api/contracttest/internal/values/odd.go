@@ -43,7 +43,7 @@ func (g *Generator) Renamed(wanted *openapi3.Schema, variant Variant, name strin
 	value := renameMember(variant.Value, name)
 	if g.Fits(wanted, value) == g.Fits(wanted, variant.Value) {
 		variant.Value = value
-		variant.Pointer = strings.Replace(variant.Pointer, "/"+schema.UnknownMember, "/"+jsonvalue.Escape(name), 1)
+		variant.Pointer = strings.Replace(variant.Pointer, jsonvalue.Pointer(schema.UnknownMember), jsonvalue.Pointer(name), 1)
 	}
 	return variant
 }

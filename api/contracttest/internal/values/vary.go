@@ -62,8 +62,8 @@ func (g *Generator) otherValue(flat *openapi3.Schema, old any) any {
 	case json.Number:
 		low, high := Limits(flat)
 		low = max(low, 0)
-		choice := min(max(high-low, 0), 99) + 1
-		return json.Number(fmt.Sprint(low + number%choice))
+		count := min(max(high-low, 0), 99) + 1 // of short numbers, a hundred are enough
+		return json.Number(fmt.Sprint(low + number%count))
 	case string:
 		return fmt.Sprint("Ficus ", number)
 	case []any:
