@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"os/exec"
 	"regexp"
@@ -95,6 +96,65 @@ func TestDamagedLog(t *testing.T) {
 func logOf(t *testing.T, files storeFiles) *logContent {
 	t.Helper()
 	return readLog(place(t, files.database, files.log, files.index))
+}
+
+// A power cut may leave any sectors of the last transaction, and what an earlier log has in place of the
+// others. The start is not refused, and has the transactions before it.
+func TestTornTransaction(t *testing.T) {
+	t.Parallel()
+	h := newHistory(t)
+	h.create(60)
+	h.checkpoint()
+	h.create(1)
+	h.remember("before")
+	h.createAll(600)
+	h.remember("after")
+	before, after := h.all[0], h.all[1]
+	synced, written := logOf(t, before), logOf(t, after)
+	first, end := synced.end(synced.used), written.end(written.used)
+	if end > int64(len(before.log)) {
+		t.Fatalf("the transaction ends at %d of the log, the earlier log at %d", end, len(before.log))
+	}
+	const sector = 512
+	tear := func(name string, keeps func(sector int64) bool) {
+		log := slices.Clone(before.log)
+		for at := first; at < end; {
+			next := min((at/sector+1)*sector, end)
+			if keeps(at / sector) {
+				copy(log[at:next], after.log[at:next])
+			}
+			at = next
+		}
+		torn := readLogFrom(bytes.NewReader(log))
+		if err := torn.check(h.path); err != nil || torn.used < synced.used {
+			t.Fatalf("with %s, %d of %d frames are used: %v", name, torn.used, synced.used, err)
+		}
+	}
+	for one := first / sector; one <= end/sector; one++ {
+		tear(fmt.Sprint("all but sector ", one), func(sector int64) bool { return sector != one })
+	}
+	for range 100 {
+		tear("some sectors", func(int64) bool { return rand.N(4) > 0 })
+	}
+}
+
+// A destroyed commit is noticed by the one behind it, even where a power cut could mix its frame with one of an
+// earlier log.
+func TestDamagedCommitThatMayBeMixed(t *testing.T) {
+	t.Parallel()
+	h := newHistory(t)
+	h.store.checkpointAt = math.MaxInt
+	h.create(1)
+	logged := readLog(h.path)
+	for !logged.mayBeMixed(logged.used) {
+		h.create(1)
+		logged = readLog(h.path)
+	}
+	h.create(1)
+	h.remember("crash")
+	h.all[0].log[logged.end(logged.used)-1] ^= 1
+	err := logOf(t, h.all[0]).check(h.path)
+	expect.Message(t, "the log after "+fmt.Sprint(h.last)+" creates", err, "commits (2) are behind the damage")
 }
 
 // The command in the error keeps the damaged log, and leaves what is before the damage.

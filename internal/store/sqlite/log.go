@@ -157,6 +157,15 @@ func (f frame) isOf(salts [8]byte) bool {
 	return bytes.Equal(f[8:12], salts[:4]) || bytes.Equal(f[12:16], salts[4:])
 }
 
+// mayBeMixed reports whether a power cut can leave of a frame its salts, and of an earlier log its
+// first 8 bytes: which page it has, and whether it commits. Disks write sectors of 512 bytes, and
+// one frame of 64 begins 8 bytes before the end of one. If it was a commit of this log, the next
+// transaction has some of its pages again, which shows that.
+func (logged *logContent) mayBeMixed(number int64) bool {
+	const sector = 512
+	return logged.explained > 0 && logged.end(number-1)%sector == sector-8
+}
+
 // readLog reads the log of the database at path. It is empty if there is none, or if it cannot be
 // read, which SQLite explains.
 func readLog(path string) *logContent {
@@ -214,6 +223,9 @@ func (logged *logContent) readFrames(reader io.Reader) error {
 			continue
 		}
 		logged.all = number
+		if !intact && logged.mayBeMixed(number) {
+			continue
+		}
 		switch {
 		case intact:
 			logged.add(current, number)

@@ -65,6 +65,17 @@ func (h *history) create(n int64) {
 	}
 }
 
+// createAll creates plants in one transaction.
+func (h *history) createAll(n int64) {
+	var plants []plant.Plant
+	for range n {
+		h.last++
+		plants = append(plants, plant.Plant{ID: h.last, Name: strings.Repeat("n", 300)})
+	}
+	_, err := h.store.CreateAll(h.t.Context(), plants)
+	must.NoError(h.t, err)
+}
+
 // checkpoint lets the next create copy the log and begin a new one.
 func (h *history) checkpoint() {
 	h.store.checkpointAt = 1
