@@ -1,7 +1,6 @@
 package main
 
 import (
-	"archive/tar"
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
@@ -24,6 +23,8 @@ import (
 
 	"github.com/CycloneDX/cyclonedx-go"
 	"github.com/sassoftware/go-rpmutils"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // newest returns the version of the release in .build/release, which make reproducible
@@ -31,9 +32,7 @@ import (
 func newest(t *testing.T) string {
 	t.Helper()
 	lists, err := filepath.Glob(out + "/plantstore-*.cdx.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	if len(lists) != 1 {
 		t.Skip("needs a release: make reproducible")
 	}
@@ -52,9 +51,7 @@ func find(t *testing.T, pattern string) []string {
 func read(t *testing.T, name string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	return data
 }
 
@@ -152,9 +149,7 @@ func filesIn(t *testing.T, dir string) []string {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	return names
 }
 
@@ -165,13 +160,9 @@ func unpack(t *testing.T, archive, dir string) {
 		return
 	}
 	r, err := zip.OpenReader(archive)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	defer r.Close()
-	if err := os.CopyFS(dir, r); err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, os.CopyFS(dir, r))
 }
 
 // TestPackages unpacks the packages for this machine and runs their programs. The units
@@ -189,25 +180,15 @@ func TestPackages(t *testing.T) {
 		},
 		"rpm": func(file, dir string) string {
 			r, err := rpmutils.ReadRpm(bytes.NewReader(read(t, file)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := r.ExpandPayload(dir); err != nil {
-				t.Fatal(err)
-			}
+			must.NoError(t, err)
+			must.NoError(t, r.ExpandPayload(dir))
 			files, err := r.Header.GetFiles()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.NoError(t, err)
 			for _, f := range files { // ExpandPayload leaves the modes out
-				if err := os.Chmod(dir+f.Name(), fs.FileMode(f.Mode()).Perm()); err != nil {
-					t.Fatal(err)
-				}
+				must.NoError(t, os.Chmod(dir+f.Name(), fs.FileMode(f.Mode()).Perm()))
 			}
 			name, err := r.Header.GetNEVRA()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.NoError(t, err)
 			return name.Version
 		},
 	} {
@@ -241,64 +222,45 @@ func TestPackages(t *testing.T) {
 // against what cmd/plantstore/Dockerfile says. .ci/container runs it.
 func TestImage(t *testing.T) {
 	version := newest(t)
-	files := map[string][]byte{}
-	r := tar.NewReader(bytes.NewReader(read(t, find(t, "*-linux-"+runtime.GOARCH+".image.tar")[0])))
-	for {
-		h, err := r.Next()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if files[h.Name], err = io.ReadAll(r); err != nil {
-			t.Fatal(err)
-		}
+	dir := t.TempDir()
+	output(t, "tar", "-xf", find(t, "*-linux-"+runtime.GOARCH+".image.tar")[0], "-C", dir)
+	decode := func(name string, v any) {
+		t.Helper()
+		must.NoError(t, json.Unmarshal(read(t, filepath.Join(dir, name)), v))
 	}
 	type descriptor struct {
 		Digest string
 		Size   int
 	}
-	decode := func(data []byte, v any) {
-		t.Helper()
-		if err := json.Unmarshal(data, v); err != nil {
-			t.Fatalf("%s: %v", data, err)
-		}
-	}
-	blob := func(d descriptor) (name string, data []byte) {
+	blob := func(d descriptor) (name string) {
 		t.Helper()
 		name = "blobs/" + strings.Replace(d.Digest, ":", "/", 1)
-		data = files[name]
+		data := read(t, filepath.Join(dir, name))
 		if got := fmt.Sprintf("sha256:%x", sha256.Sum256(data)); got != d.Digest || len(data) != d.Size {
 			t.Fatalf("%s has the digest %s and %d bytes, want %d", name, got, len(data), d.Size)
 		}
-		return name, data
+		return name
 	}
 	var index struct{ Manifests []descriptor }
-	decode(files["index.json"], &index)
+	decode("index.json", &index)
 	var manifest struct {
 		Config descriptor
 		Layers []descriptor
 	}
-	_, data := blob(index.Manifests[0])
-	decode(data, &manifest)
-	configName, data := blob(manifest.Config)
+	decode(blob(index.Manifests[0]), &manifest)
+	configName, layerName := blob(manifest.Config), blob(manifest.Layers[0])
 	var config struct {
 		Config map[string]any
 		RootFS struct {
 			IDs []string `json:"diff_ids"`
 		}
 	}
-	decode(data, &config)
-	layerName, layer := blob(manifest.Layers[0])
-	unzipped, err := gzip.NewReader(bytes.NewReader(layer))
-	if err != nil {
-		t.Fatal(err)
-	}
+	decode(configName, &config)
+	layer, err := gzip.NewReader(bytes.NewReader(read(t, filepath.Join(dir, layerName))))
+	must.NoError(t, err)
 	sum := sha256.New()
-	if _, err := io.Copy(sum, unzipped); err != nil {
-		t.Fatal(err)
-	}
+	_, err = io.Copy(sum, layer)
+	must.NoError(t, err)
 	if got := []string{fmt.Sprintf("sha256:%x", sum.Sum(nil))}; !slices.Equal(got, config.RootFS.IDs) {
 		t.Errorf("the layer has the digest %s, the configuration says %s", got, config.RootFS.IDs)
 	}
@@ -307,7 +269,7 @@ func TestImage(t *testing.T) {
 		RepoTags, Layers []string
 	}
 	var forDocker []docker
-	decode(files["manifest.json"], &forDocker)
+	decode("manifest.json", &forDocker)
 	want := []docker{{Config: configName, RepoTags: []string{"plantstore:" + version}, Layers: []string{layerName}}}
 	if !reflect.DeepEqual(forDocker, want) {
 		t.Errorf("manifest.json is %+v, want %+v", forDocker, want)
@@ -334,9 +296,7 @@ func TestModules(t *testing.T) {
 	newest(t)
 	var list cyclonedx.BOM
 	decoder := cyclonedx.NewBOMDecoder(bytes.NewReader(read(t, find(t, "*.cdx.json")[0])), cyclonedx.BOMFileFormatJSON)
-	if err := decoder.Decode(&list); err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, decoder.Decode(&list))
 	listed := map[string]bool{}
 	for _, c := range *list.Components {
 		listed[c.PackageURL] = true
@@ -346,9 +306,7 @@ func TestModules(t *testing.T) {
 		unpack(t, archive, dir)
 	}
 	programs, err := filepath.Glob(dir + "/*/plantstore*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	checked := 0
 	for _, program := range programs {
 		info, err := buildinfo.ReadFile(program)
