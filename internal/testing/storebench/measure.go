@@ -1,5 +1,3 @@
-//go:build unix
-
 // Package storebench helps the benchmarks of both engines to compare a store with
 // and without group commit. The two sides of a comparison
 // run alternately, so that other load on the machine slows down both, and the
@@ -12,7 +10,6 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -20,37 +17,25 @@ import (
 )
 
 const (
-	rounds = 5 // the result is their median
-
-	// Time is how long one side runs in one round.
-	Time = time.Second
+	rounds = 5           // the result is their median
+	length = time.Second // of one side in one round
 )
 
 // Measure is the result of one side in one round.
 type Measure struct {
 	N      int // number of operations
 	Wall   time.Duration
-	CPU    time.Duration // of this process
-	Allocs float64       // per operation
+	Allocs float64 // per operation
 	P99    time.Duration
 }
 
-// Clocked measures fn, which returns its number of operations.
-func Clocked(fn func() int) Measure {
-	allocs, cpu, began := mallocs(), cpuTime(), time.Now()
+// clocked measures fn, which returns its number of operations.
+func clocked(fn func() int) Measure {
+	allocs, began := mallocs(), time.Now()
 	n := fn()
-	m := Measure{N: n, Wall: time.Since(began), CPU: cpuTime() - cpu}
+	m := Measure{N: n, Wall: time.Since(began)}
 	m.Allocs = float64(mallocs()-allocs) / float64(max(n, 1))
 	return m
-}
-
-// cpuTime returns the CPU time that this process has used.
-func cpuTime() time.Duration {
-	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		panic(err)
-	}
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
 func mallocs() uint64 {
@@ -79,13 +64,6 @@ func (r Rounds) Rate() string {
 	return fmt.Sprintf("%.2fx (%.0f/s, %.1f allocs)", ratio, rate, allocs)
 }
 
-// CPU returns the CPU time per operation of the first side, divided by that of
-// the other.
-func (r Rounds) CPU() string {
-	ratio, each := r.of(func(m Measure) float64 { return m.CPU.Seconds() * 1e6 / float64(max(m.N, 1)) })
-	return fmt.Sprintf("%.2fx (%.1f µs)", ratio, each)
-}
-
 // P99 returns the 99th percentile of the latency of the first side, divided by
 // that of the other.
 func (r Rounds) P99() string {
@@ -109,27 +87,27 @@ func middle(values []float64) float64 {
 	return values[len(values)/2]
 }
 
-// Plant returns the plant that the benchmarks create.
-func Plant(id int64) plant.Plant {
+// benchPlant returns a plant that the benchmarks create.
+func benchPlant(id int64) plant.Plant {
 	return plant.Plant{ID: id, Name: "Ficus lyrata", Tag: new("Moraceae")}
 }
 
-// Creates measures clients that create plants for [Time] with the IDs that next returns. A
+// Creates measures clients that create plants for a second with the IDs that next returns. A
 // client stops when a create fails.
 func Creates(b *testing.B, clients int, create func(context.Context, plant.Plant) error, next func() int64) Measure {
 	ctx, cancel := context.WithTimeout(b.Context(), time.Minute) // requests have a deadline, too
 	defer cancel()
 	var mu sync.Mutex
 	var took []time.Duration
-	m := Clocked(func() int {
+	m := clocked(func() int {
 		var all sync.WaitGroup
 		began := time.Now()
 		for range clients {
 			all.Go(func() {
 				var mine []time.Duration
-				for time.Since(began) < Time {
+				for time.Since(began) < length {
 					called := time.Now()
-					if err := create(ctx, Plant(next())); err != nil {
+					if err := create(ctx, benchPlant(next())); err != nil {
 						b.Error(err)
 						return
 					}
