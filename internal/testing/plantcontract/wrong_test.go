@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -13,9 +14,14 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/plantstore/plantstore/api/contracttest"
+	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store/sqlite"
 	"github.com/plantstore/plantstore/internal/testing/must"
+	"github.com/plantstore/plantstore/internal/token"
 )
 
 // wrongService is a service that breaks one promise of the document, in its server or in its store.
@@ -56,10 +62,11 @@ var wrongServices = map[string]wrongService{
 		body = bytes.Replace(body, []byte(`"x":1,"x":1,`), nil, 1)
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	})},
-	"takes any parameter":  {finder: "streamChanges, unknown parameter", server: wrongURI(`unknown-parameter=1`, "")},
-	"takes ids with zeros": {finder: `deletePlant, parameter id type, refused: "01"`, server: wrongURI(`/01`, "/1")},
-	"ignores tag":          {finder: "listPlants, effect of parameter tag", server: wrongURI(`^(/plants\?.*)\btag=[^&]*`, "$1")},
-	"has another default":  {finder: "listPlants, default of parameter limit", server: withLimit("/plants", "50")},
+	"takes any parameter":   {finder: "streamChanges, unknown parameter", server: wrongURI(`unknown-parameter=1`, "")},
+	"takes ids with zeros":  {finder: `deletePlant, parameter id type, refused: "01"`, server: wrongURI(`/01`, "/1")},
+	"ignores tag":           {finder: "listPlants, effect of parameter tag", server: wrongURI(`^(/plants\?.*)\btag=[^&]*`, "$1")},
+	"has another default":   {finder: "listPlants, default of parameter limit", server: withLimit("/plants", "50")},
+	"says more than it may": {finder: "createPlant, first request", server: wrongBody("^/plants$", "^{", `{"id":1,`)},
 
 	// Writes: sequences.go.
 	"changes a plant when its create is repeated": {
@@ -175,6 +182,29 @@ var wrongServices = map[string]wrongService{
 	"has events without an id":       {finder: "streamChanges, credentials good", server: wrongBody("^/changes:stream", "id: [^\n]*\n", "")},
 	"has events of a type":           {finder: "streamChanges, credentials good", server: wrongBody("^/changes:stream", "data: ", "event: change\ndata: ")},
 	"has events that are no changes": {finder: "streamChanges, credentials good", server: wrongBody("^/changes:stream", `"id":`, `"ID":`)},
+}
+
+const staticToken = "a-static-token-for-tests"
+
+// readOnlyToken is in every store of these tests; it may only read.
+var readOnly, readOnlyToken = token.New("reader", []token.Scope{token.Read}, 0)
+
+// realHandler returns the real handler over a real store, whose creates may be wrong.
+func realHandler(t *testing.T, create wrongCreate) http.Handler {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), sqlite.Memory)
+	must.NoError(t, err)
+	t.Cleanup(func() { store.Close() })
+	must.NoError(t, store.CreateToken(t.Context(), readOnly))
+	tokens := token.NewVerifier(store, staticToken)
+	t.Cleanup(func() { tokens.Close() })
+	var plants plant.Store = store
+	if create != nil {
+		plants = wrongWrites{store, create}
+	}
+	handler, err := httpapi.New(httpapi.Options{Plants: plants, Tokens: tokens, Metrics: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler), MaxBody: 1 << 20})
+	must.NoError(t, err)
+	return handler
 }
 
 func TestWrongServices(t *testing.T) {
