@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -24,52 +23,14 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
-// copyRun is a `plantstore copy` that a test has started.
-type copyRun struct {
-	cmd            *exec.Cmd
-	stdout, stderr strings.Builder
-	ended          chan struct{} // closed once it has ended
-	err            error         // of cmd.Wait
-}
-
-func startCopy(t *testing.T, from, to string) *copyRun {
-	t.Helper()
-	r := &copyRun{cmd: program.Command(t, "plantstore", "copy", "--from", from, "--to", to), ended: make(chan struct{})}
-	r.cmd.Stdout, r.cmd.Stderr = &r.stdout, &r.stderr
-	must.NoError(t, r.cmd.Start())
-	go func() {
-		r.err = r.cmd.Wait()
-		close(r.ended)
-	}()
-	return r
-}
-
-func (r *copyRun) hasEnded() bool {
-	select {
-	case <-r.ended:
-		return true
-	default:
-		return false
-	}
-}
-
-// wait returns the error of the copy once it has ended.
-func (r *copyRun) wait() error {
-	<-r.ended
-	return r.err
-}
-
 // wantCompleted runs a copy, which must succeed.
 func wantCompleted(t *testing.T, from, to string, n int64) (output string) {
 	t.Helper()
-	r := startCopy(t, from, to)
-	if err := r.wait(); err != nil {
-		t.Fatalf("copy: %v\n%s", err, &r.stderr)
+	output = program.Output(t, "copy", "--from", from, "--to", to)
+	if want := fmt.Sprintf("copied %s plants ", humanize.Comma(n)); !strings.HasPrefix(output, want) {
+		t.Errorf("copy says %q, want %q", output, want)
 	}
-	if want := fmt.Sprintf("copied %s plants ", humanize.Comma(n)); !strings.HasPrefix(r.stdout.String(), want) {
-		t.Errorf("copy says %q, want %q", &r.stdout, want)
-	}
-	return r.stdout.String()
+	return output
 }
 
 // copyTarget is an empty store that a test copies to.
@@ -147,10 +108,11 @@ func TestCopyKilled(t *testing.T) {
 				completed := 0
 				for range moments {
 					to := target(t)
-					r := startCopy(t, from, to.store)
+					killed := program.Command(t, "plantstore", "copy", "--from", from, "--to", to.store)
+					must.NoError(t, killed.Start())
 					time.Sleep(rand.N(whole))
-					_ = r.cmd.Process.Kill()
-					_ = r.wait()
+					_ = killed.Process.Kill()
+					_ = killed.Wait()
 					completed += wantNothingOrAll(t, from, to, n)
 				}
 				t.Logf("figures: %d of %d copies were complete, a copy takes %v", completed, moments, whole)
@@ -193,13 +155,14 @@ func TestCopyWhileClientsWrite(t *testing.T) {
 			from, to := filepath.Join(dir, "old.db"), target(t)
 			fillStore(t, from, n)
 			source := program.ServeIn(t, dir, from)
-			r := startCopy(t, from, to.store)
-			for i := 0; !r.hasEnded(); i++ {
-				source.Want(t, http.StatusOK, http.MethodPut, "/plants/7", fmt.Sprintf(`{"name":"name %d"}`, i))
-			}
-			if got := r.stderr.String(); !strings.Contains(got, message) {
-				t.Errorf("the copy says %q, want %q", got, message)
-			}
+			number := 0
+			stop := wait.Repeat(1, func(int) bool {
+				number++
+				source.Want(t, http.StatusOK, http.MethodPut, "/plants/7", fmt.Sprintf(`{"name":"name %d"}`, number))
+				return true
+			})
+			program.Fails(t, message, "copy", "--from", from, "--to", to.store)
+			stop()
 			if have := to.count(); have != 0 {
 				t.Errorf("the target has %d plants, want none", have)
 			}

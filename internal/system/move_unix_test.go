@@ -4,11 +4,9 @@ package system_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -90,16 +88,6 @@ func addTokens(t *testing.T, name string) (all moveTokens) {
 	return all
 }
 
-// checksumOf returns the checksum that a copy has printed.
-func checksumOf(t *testing.T, output string) string {
-	t.Helper()
-	m := regexp.MustCompile(`sha256:([0-9a-f]{64})`).FindStringSubmatch(output)
-	if m == nil {
-		t.Fatalf("the copy prints %q, want a checksum", output)
-	}
-	return m[1]
-}
-
 // A store moves from SQLite to PostgreSQL while a client writes all the time, as the
 // operator's manual describes. Every token and every ETag stays valid, and no
 // acknowledged write is lost.
@@ -114,72 +102,55 @@ func TestMove(t *testing.T) {
 	proxy := balancer.start(t, source)
 
 	// The client creates plants. It sends a create again until it succeeds.
-	var created, refused atomic.Int64
-	var lastBefore, firstAfter atomic.Int64 // the pause of its writes; Unix nanoseconds
+	var created acknowledged
+	created.last.Store(n)
+	var refused atomic.Int64
+	var slowest time.Duration
 	writer := (&program.Server{URL: proxy, Token: tokens.good[0]}).Dial(t, client.WithAttempts(1_000_000),
 		client.WithBackoff(func(_ context.Context, _ int, err error) time.Duration {
-			if e, ok := errors.AsType[*client.Error](err); ok && e.Status == http.StatusServiceUnavailable && strings.Contains(err.Error(), "read-only") {
+			if strings.Contains(err.Error(), "read-only") {
 				refused.Add(1)
 			}
 			return 10 * time.Millisecond
 		}))
-	writing, stopWriting := context.WithCancel(t.Context())
+	stopWriting := wait.Repeat(1, func(int) bool {
+		id, began := created.next(), time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), wait.Limit)
+		defer cancel()
+		if err := writer.Create(ctx, client.Plant{ID: id, Name: plantName(id)}); err != nil {
+			t.Errorf("create plant %d: %v", id, err)
+			return false
+		}
+		created.add(began, id)
+		slowest = max(slowest, time.Since(began))
+		return true
+	})
 	defer stopWriting()
-	ended := make(chan error, 1)
-	go func() {
-		for writing.Err() == nil {
-			id := n + created.Load()
-			ctx, cancel := context.WithTimeout(t.Context(), wait.Limit)
-			err := writer.Create(ctx, client.Plant{ID: id, Name: plantName(id)})
-			cancel()
-			if err != nil {
-				ended <- fmt.Errorf("create plant %d: %w", id, err)
-				return
-			}
-			switch now := time.Now().UnixNano(); {
-			case refused.Load() == 0:
-				lastBefore.Store(now)
-			case firstAfter.Load() == 0:
-				firstAfter.Store(now)
-			}
-			created.Add(1)
-		}
-		ended <- nil
-	}()
-	await := func(what string, value *atomic.Int64, least int64) {
+	waitForCreates := func(n int) {
 		t.Helper()
-		wait.Until(t, what, func() bool { return len(ended) > 0 || value.Load() >= least })
-		if len(ended) > 0 {
-			t.Fatal(<-ended)
-		}
+		wait.Until(t, "creates", func() bool { return created.count() >= n || t.Failed() })
 	}
-	await("creates before the move", &created, 100)
+	waitForCreates(100)
 
 	readOnly := program.OneOf(t, old, "--read-only")
 	balancer.use(readOnly)
 	source.End(t, syscall.SIGTERM)
-	await("refused creates", &refused, 3)
+	wait.Until(t, "refused creates", func() bool { return refused.Load() >= 3 || t.Failed() })
 	before := listAll(t, readOnly.URL, tokens.good[0])
-	copied := startCopy(t, old, moved)
-	if err := copied.wait(); err != nil {
-		t.Fatalf("copy: %v\n%s", err, &copied.stderr)
-	}
+	copied := wantCompleted(t, old, moved, int64(len(before)))
 	servers := []*program.Server{program.OneOf(t, moved), program.OneOf(t, moved)}
 	balancer.use(servers...)
-	acknowledged := created.Load()
-	await("creates after the move", &created, acknowledged+100)
+	waitForCreates(created.count() + 100)
 	stopWriting()
-	must.NoError(t, wait.For(t, "the end of the client", ended))
 	readOnly.End(t, syscall.SIGTERM)
-	pause := time.Duration(firstAfter.Load() - lastBefore.Load())
-	t.Logf("figures: a move of %d plants took %v without writes; %s", len(before), pause.Round(time.Millisecond), strings.TrimSpace(copied.stdout.String()))
+	t.Logf("figures: a move of %d plants delayed a create by %v; %s", len(before), slowest.Round(time.Millisecond), copied)
 
 	for i, r := range servers {
 		now := listAll(t, r.URL, tokens.good[0])
-		if want := n + created.Load(); int64(len(now)) != want {
+		if want := int(n) + created.count(); len(now) != want {
 			t.Errorf("server %d has %d plants, want %d", i, len(now), want)
 		}
-		for id := n; id < n+created.Load(); id++ {
+		for id := range created.began {
 			if now[id].Name != plantName(id) {
 				t.Errorf("the acknowledged plant %d is %+v", id, now[id])
 			}
@@ -203,20 +174,5 @@ func TestMove(t *testing.T) {
 		for _, text := range tokens.bad {
 			r.With(r.URL, text).Want(t, http.StatusUnauthorized, http.MethodGet, "/plants?limit=1", "")
 		}
-	}
-}
-
-// A store that moves to PostgreSQL and back is equal to what it was: the checksum has every value of it.
-func TestMoveThereAndBack(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	old, there, back := filepath.Join(dir, "old.db"), pgtest.DSN(t), filepath.Join(dir, "back.db")
-	n := movePlants(t)
-	fillStore(t, old, n)
-	addTokens(t, old)
-	first := wantCompleted(t, old, there, n)
-	second := wantCompleted(t, there, back, n)
-	if checksumOf(t, first) != checksumOf(t, second) {
-		t.Errorf("the checksums of the two copies differ:\n%s%s", first, second)
 	}
 }
