@@ -72,6 +72,7 @@ type histories struct {
 	dsn              string
 	servers          [2]*program.Server
 	web              *http.Client
+	impatient        bool // the clients hang up now and then
 	began            time.Time
 	stop             context.CancelFunc
 	followers        []*historyFollower
@@ -94,7 +95,7 @@ func newHistories(t *testing.T) *histories {
 		"wal_writer_delay = '10s'") // so a crash loses what it may
 	standby := primary.NewStandby()
 	h := &histories{
-		t: t, primary: primary, standby: standby, dsn: pgtest.URL(primary, standby), began: time.Now(),
+		t: t, primary: primary, standby: standby, dsn: pgtest.URL(primary, standby), impatient: true, began: time.Now(),
 		web:  &http.Client{Timeout: wait.Limit, Transport: &http.Transport{MaxIdleConnsPerHost: 4 * historyClients}},
 		last: map[int64]version{}, final: map[int64]plantState{}, faults: map[string]int{},
 	}
@@ -277,11 +278,11 @@ func (h *histories) operate(client, server int, in historyInput) (known bool) {
 	return known
 }
 
-// patience is how long a client waits for a response. One of twenty hangs up soon: a connection
-// is lost, and what was sent may be stored.
+// patience is how long a client waits for a response. One of twenty hangs up soon if the clients are
+// impatient: a connection is lost, and what was sent may be stored.
 func (h *histories) patience() (ctx context.Context, end func()) {
 	patience := wait.Limit
-	if rand.N(20) == 0 {
+	if h.impatient && rand.N(20) == 0 {
 		patience = rand.N(5 * time.Millisecond)
 	}
 	return context.WithTimeout(h.t.Context(), patience)

@@ -2,23 +2,17 @@ package system_test
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/plantstore/plantstore/api/client"
 	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
 	"github.com/plantstore/plantstore/internal/testing/program"
@@ -36,8 +30,8 @@ func TestUpgrade(t *testing.T) {
 
 // Servers of the previous release are replaced by servers of this program, one
 // by one, while clients send requests. Old and new servers are one service at
-// every moment and read each other's writes. An old server is started again on
-// the new schema.
+// every moment and read each other's writes, as the history of the clients shows. An old
+// server is started again on the new schema.
 func testRollingUpgrade(t *testing.T, next string) {
 	dsn := pgtest.DSN(t)
 	before, current := releases(t, next)
@@ -55,26 +49,30 @@ func testRollingUpgrade(t *testing.T, next string) {
 	balancer := &balancer{}
 	service := &program.Server{URL: balancer.start(t, servers...), Token: program.Token}
 
-	var clients [4]*upgradeClient
-	for i := range clients {
-		c := service.Dial(t, client.WithAttempts(1))
-		clients[i] = &upgradeClient{t: t, service: c, base: int64(i) * 1000, plants: map[int64]*client.Plant{}}
+	const awkward = "/plants/1000"
+	service.Want(t, http.StatusCreated, http.MethodPut, awkward, `{"name":"\u0000é","tag":""}`)
+	get := func() (body string) {
+		t.Helper()
+		_, body, err := service.Send(http.DefaultClient, http.MethodGet, awkward, "")
+		must.NoError(t, err)
+		return body
 	}
-	var steps atomic.Int64
-	stop := sync.OnceFunc(wait.Repeat(len(clients), func(i int) bool {
-		clients[i].step()
-		steps.Add(1)
+	written := get()
+	const clients, plants = 4, 8
+	h := &histories{
+		t: t, servers: [2]*program.Server{service, service}, web: http.DefaultClient, began: time.Now(),
+		last: map[int64]version{}, final: map[int64]plantState{},
+	}
+	stop := sync.OnceFunc(wait.Repeat(clients, func(client int) bool {
+		if !h.operate(client, 0, h.next(rand.Int64N(plants))) {
+			t.Error("a request fails")
+		}
 		return !t.Failed()
 	}))
 	defer stop()
-	waitForSteps := func() {
-		t.Helper()
-		enough := steps.Load() + 100
-		wait.Until(t, "100 more steps", func() bool { return steps.Load() >= enough || t.Failed() })
-	}
 	replace := func(i int, path string) {
 		t.Helper()
-		waitForSteps()
+		h.waitForMore(100)
 		old := servers[i]
 		servers[i] = start(path)
 		balancer.use(servers...)
@@ -96,21 +94,20 @@ func testRollingUpgrade(t *testing.T, next string) {
 	replace(1, current)
 	replace(0, before)
 	replace(0, current)
-	waitForSteps()
+	h.waitForMore(100)
 	stop()
 
-	want := map[int64]client.Plant{}
-	for _, c := range clients {
-		for id, p := range c.plants {
-			if p != nil {
-				want[id] = *p
-			}
-		}
+	if read := get(); read != written {
+		t.Errorf("a plant was %s and is %s", written, read)
 	}
-	if diff := cmp.Diff(want, listAll(t, service.URL, service.Token)); diff != "" {
-		t.Errorf("the acknowledged plants and the stored ones differ:\n%.2000s", diff)
+	for id := range int64(plants) {
+		h.operate(historyClients, 0, historyInput{Operation: "get", ID: id})
 	}
-	t.Logf("figures: %d steps of clients during an upgrade", steps.Load())
+	h.check("an upgrade")
+	if h.undecided > 0 {
+		t.Error("the history has no result in time")
+	}
+	t.Logf("figures: %d operations of clients during an upgrade", len(h.history))
 }
 
 // releases returns the programs of two releases, one after the other: the last one and this
@@ -195,80 +192,4 @@ func testUpgradeOfFile(t *testing.T, next string) {
 	}
 	program.Fails(t, "the file has schema 2 of a newer plantstore, this program supports up to 1; use a newer plantstore, "+
 		"or restore an older backup", "serve", "--addr", "127.0.0.1:0", "--store", store)
-}
-
-// upgradeClient creates and changes plants that no other client uses, each time on
-// any of the servers, and compares every response with the ones before.
-type upgradeClient struct {
-	t       *testing.T
-	service *client.Client
-	base    int64
-	plants  map[int64]*client.Plant // nil: deleted
-	steps   int
-}
-
-// step reads a plant and changes it, or creates it.
-func (c *upgradeClient) step() {
-	c.steps++
-	id, ctx := c.base+rand.Int64N(20), c.t.Context()
-	p := c.plants[id]
-	if p == nil {
-		c.race(id)
-		return
-	}
-	if got := c.get(id); !cmp.Equal(got, p) {
-		c.t.Errorf("a server has %+v, the last response was %+v", got, p)
-	}
-	text := fmt.Sprint("step ", c.steps)
-	var want, got client.Plant
-	var err error
-	match := client.IfMatch(p.ETag)
-	switch rand.IntN(3) {
-	case 0:
-		want = client.Plant{ID: id, Name: text}
-		got, err = c.service.Put(ctx, want, match)
-	case 1:
-		want = client.Plant{ID: id, Name: p.Name, Tag: &text}
-		got, err = c.service.Patch(ctx, id, client.Patch{Tag: &text}, match)
-	case 2:
-		if err = c.service.Delete(ctx, id, match); err == nil {
-			c.plants[id] = nil
-			return
-		}
-	}
-	c.plants[id] = &got
-	want.ETag, want.CreatedAt, want.UpdatedAt = got.ETag, got.CreatedAt, got.UpdatedAt
-	if err != nil || !cmp.Equal(got, want) {
-		c.t.Errorf("a change of plant %d makes %+v of it, %v, want %+v", id, got, err, want)
-	}
-}
-
-// race sends two creates of one plant at the same time: one of them is stored.
-func (c *upgradeClient) race(id int64) {
-	var errs [2]error
-	var wg sync.WaitGroup
-	name := func(i int) string { return fmt.Sprintf("\x00 %d of step %d", i, c.steps) }
-	for i := range errs {
-		wg.Go(func() {
-			errs[i] = c.service.Create(c.t.Context(), client.Plant{ID: id, Name: name(i), Tag: new("")})
-		})
-	}
-	wg.Wait()
-	winner := slices.Index(errs[:], nil)
-	if winner < 0 || !errors.Is(errs[1-winner], client.ErrIDTaken) {
-		c.t.Errorf("two creates of plant %d have the responses %v, want one success", id, errs)
-		return
-	}
-	c.plants[id] = c.get(id)
-	if p := c.plants[id]; p.Name != name(winner) || p.Tag == nil {
-		c.t.Errorf("plant %d was created as %q, and is %+v", id, name(winner), p)
-	}
-}
-
-func (c *upgradeClient) get(id int64) *client.Plant {
-	p, err := c.service.Get(c.t.Context(), id)
-	if err != nil {
-		c.t.Error(err)
-	}
-	return &p
 }
