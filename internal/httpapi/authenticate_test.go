@@ -14,17 +14,6 @@ import (
 	"github.com/plantstore/plantstore/internal/token"
 )
 
-func TestScope(t *testing.T) {
-	s := newService(t)
-	a := s.post(`{"id":1,"name":"n"}`, header("Authorization", "Bearer "+newToken(t, s.store, token.Read)))
-	a.wantError(t, plantapi.CodeInsufficientScope)
-	want := `Bearer realm="plantstore", error="insufficient_scope", scope="write"`
-	if got := a.Header.Get("WWW-Authenticate"); got != want {
-		t.Errorf("WWW-Authenticate is %q, want %q", got, want)
-	}
-	s.wantNone(1)
-}
-
 // The response is the same for all kinds of invalid credentials.
 func TestInvalidCredentialsGetOneResponse(t *testing.T) {
 	s := newService(t)

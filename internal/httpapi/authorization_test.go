@@ -23,15 +23,17 @@ func TestAuthorization(t *testing.T) {
 		must.NoError(t, s.store.CreateToken(t.Context(), stored))
 		return text
 	}
-	good, other, unknown := create(time.Hour), create(0), unknownToken()
+	good, other, unknown, reader := create(time.Hour), create(0), unknownToken(), newToken(t, s.store, token.Read)
 	const (
-		ok   plantapi.ErrorCode = http.StatusOK
-		none                    = plantapi.CodeNoCredentials
-		bad                     = plantapi.CodeBadCredentials
+		ok    plantapi.ErrorCode = http.StatusOK
+		none                     = plantapi.CodeNoCredentials
+		bad                      = plantapi.CodeBadCredentials
+		scope                    = plantapi.CodeInsufficientScope
 	)
 	challenges := map[plantapi.ErrorCode]string{
-		none: `Bearer realm="plantstore"`,
-		bad:  `Bearer realm="plantstore", error="invalid_token"`,
+		none:  `Bearer realm="plantstore"`,
+		bad:   `Bearer realm="plantstore", error="invalid_token"`,
+		scope: `Bearer realm="plantstore", error="insufficient_scope", scope="write"`,
 	}
 	for name, c := range map[string]struct {
 		headers string
@@ -41,6 +43,7 @@ func TestAuthorization(t *testing.T) {
 		"the static token":                     {"Authorization: Bearer " + staticToken, ok},
 		"the scheme in lower case":             {"Authorization: bearer " + good, ok},
 		"another token in Proxy-Authorization": {"Authorization: Bearer " + good + "\r\nProxy-Authorization: Bearer " + unknown, ok},
+		"a token that may only read":           {"Authorization: Bearer " + reader, scope},
 		"no header":                            {"X-Nothing: 1", none},
 		"an empty header":                      {"Authorization:", none},
 		"the token without a scheme":           {"Authorization: " + good, none},

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +19,7 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/plantcontract"
 )
 
+// A body without a Content-Length is held to the same rules.
 func TestBadBody(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
@@ -34,8 +36,13 @@ func TestBadBody(t *testing.T) {
 		"100,000 nested arrays":       {strings.Repeat("[", 100_000), plantapi.CodeMalformedBody, ""},
 		"nested deeper than 64":       {`{"id":1,"name":"n","x":` + strings.Repeat("[", 64) + strings.Repeat("]", 64) + `}`, plantapi.CodeMalformedBody, ""},
 		"a byte over the limit":       {filled(maxBody + 1), plantapi.CodeBodyTooLarge, ""},
+		"nothing":                     {"", plantapi.CodeMissingBody, ""},
 	} {
 		e := s.post(c.body).wantError(t, c.want)
+		chunked := s.post("", func(r *http.Request) { r.Body, r.ContentLength = io.NopCloser(strings.NewReader(c.body)), -1 })
+		if again := chunked.wantError(t, c.want); !reflect.DeepEqual(again, e) {
+			t.Errorf("%s: with a Content-Length %+v, without %+v", name, e, again)
+		}
 		var where []string
 		if e.Details != nil {
 			for _, d := range *e.Details {
@@ -58,26 +65,6 @@ func TestBodiesAtTheLimits(t *testing.T) {
 	s.post(filled(maxBody)).wantStatus(t, http.StatusOK)
 	deep := strings.Repeat("[", 63) + strings.Repeat("]", 63)
 	s.post(`{"id":2,"name":"n","x":`+deep+`}`).wantStatus(t, http.StatusOK)
-}
-
-// A body without a Content-Length is held to the same rules.
-func TestChunkedBody(t *testing.T) {
-	s := newService(t)
-	for body, want := range map[string]plantapi.ErrorCode{
-		`{"id":1,"name":"n"}`: 0,
-		"":                    plantapi.CodeMissingBody,
-		filled(maxBody + 1):   plantapi.CodeBodyTooLarge,
-	} {
-		a := s.post("", func(r *http.Request) {
-			r.Body = io.NopCloser(strings.NewReader(body))
-			r.ContentLength = -1
-		})
-		if want == 0 {
-			a.wantStatus(t, http.StatusOK)
-		} else {
-			a.wantError(t, want)
-		}
-	}
 }
 
 // A body that is announced as too large is refused before it is sent.

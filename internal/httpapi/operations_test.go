@@ -13,6 +13,7 @@ import (
 	"github.com/plantstore/plantstore/api"
 	"github.com/plantstore/plantstore/api/contract"
 	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/testing/expect"
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
@@ -44,11 +45,15 @@ func TestOperationsAreRefused(t *testing.T) {
 	}
 }
 
-// The sizes of pages, and which operations wait, are those of the document.
-func TestPagesAndWaitingOfTheDocument(t *testing.T) {
+// The lengths of texts, the sizes of pages, and which operations wait are those of the document.
+func TestNumbersOfTheDocument(t *testing.T) {
 	document, err := openapi3.NewLoader().LoadFromData(api.Document)
 	must.NoError(t, err)
 	schemas := document.Components.Schemas
+	texts := schemas["NewPlant"].Value.Properties
+	if name, tag := *texts["name"].Value.MaxLength, *texts["tag"].Value.MaxLength; name != plant.MaxName || tag != plant.MaxTag {
+		t.Errorf("names and tags have at most %d and %d characters, in package plant %d and %d", name, tag, plant.MaxName, plant.MaxTag)
+	}
 	for path, page := range map[string]struct {
 		size  pageSize
 		items *openapi3.Schema
