@@ -190,33 +190,6 @@ func waitUntilBlocked(t *testing.T, conn *pgx.Conn) {
 	})
 }
 
-// Calls return ErrUnavailable while the database cannot be reached, and succeed when
-// it can be reached again.
-func TestUnavailable(t *testing.T) {
-	proxy := newProxy(t, pgtest.DSN(t))
-	store := open(t, proxy.dsn)
-	proxy.stop()
-	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
-	defer cancel()
-	var wg sync.WaitGroup
-	for name, call := range map[string]func() error{
-		"Get":         func() error { _, err := store.Get(ctx, 1); return err },
-		"Create":      func() error { return store.Create(ctx, plant.Plant{ID: 1}) },
-		"Delete":      func() error { return store.Delete(ctx, 1, plant.Precondition{}) },
-		"Token":       func() error { _, err := store.Token(ctx, "unknown"); return err },
-		"CreateToken": func() error { return store.CreateToken(ctx, newToken) },
-	} {
-		wg.Go(func() {
-			if err := call(); !errors.Is(err, plant.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("%s = %v, want %v", name, err, plant.ErrUnavailable)
-			}
-		})
-	}
-	wg.Wait()
-	proxy.start()
-	expect.Error(t, "after the database was back Create", store.Create(t.Context(), plant.Plant{ID: 1}), nil)
-}
-
 // A write returns at its deadline, even if other writes of its transaction are
 // retried for longer.
 func TestDeadlineOfAWrite(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"os"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -25,16 +24,19 @@ type proxy struct {
 	mu          sync.Mutex
 	listener    net.Listener
 	conns       map[net.Conn]bool
-	armed       bool
-	responded   bool
-	says        []byte
-	cut         func()
+	next        *cut // of the next connection with its message
 	cuts        int
 	asked       bool   // the last bytes came from a client
 	swallowed   string // a connection that sends this gets no more responses
-	cutBefore   string // the next connection that sends this is closed, and the server does not get it
 	turns       int
-	received    atomic.Int64 // bytes from the server
+}
+
+// cut is what ends a connection: a message that does not arrive.
+type cut struct {
+	fromServer bool
+	is         func(message []byte) bool
+	says       []byte // what the client gets in place of it
+	do         func() // is called before that
 }
 
 // newProxy starts a proxy to the database with the given URL.
@@ -83,8 +85,8 @@ func (p *proxy) start() {
 			p.mu.Lock()
 			p.conns[client], p.conns[server] = true, true
 			p.mu.Unlock()
-			go p.copy(server, client, commits, false)
-			go p.copy(client, server, committed, true)
+			go p.copy(server, client, false)
+			go p.copy(client, server, true)
 		}
 	}()
 }
@@ -103,9 +105,17 @@ func (p *proxy) stop() {
 // server, which the client does not get, or before the server gets the request.
 // First it calls fn and sends the client the bytes in says.
 func (p *proxy) cutCommit(responded bool, says []byte, fn func()) {
+	is := commits
+	if responded {
+		is = committed
+	}
+	p.cutNext(cut{fromServer: responded, is: is, says: says, do: fn})
+}
+
+func (p *proxy) cutNext(next cut) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.armed, p.responded, p.says, p.cut = true, responded, says, fn
+	p.next = &next
 }
 
 // swallow lets each connection that sends a text get no more responses, as from a server
@@ -118,9 +128,7 @@ func (p *proxy) swallow(text string) {
 
 // cutAt closes the next connection that sends a text, before the server gets it.
 func (p *proxy) cutAt(text string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.cutBefore = text
+	p.cutNext(cut{is: func(message []byte) bool { return bytes.Contains(message, []byte(text)) }, do: func() {}})
 }
 
 func (p *proxy) count() int {
@@ -147,7 +155,7 @@ func committed(message []byte) bool {
 		(bytes.Contains(message, []byte("COMMIT\x00")) || bytes.Contains(message, []byte("INSERT 0 1\x00")))
 }
 
-func (p *proxy) copy(to, from net.Conn, commit func([]byte) bool, fromServer bool) {
+func (p *proxy) copy(to, from net.Conn, fromServer bool) {
 	defer to.Close()
 	defer from.Close()
 	for b := make([]byte, 1<<20); ; {
@@ -155,41 +163,30 @@ func (p *proxy) copy(to, from net.Conn, commit func([]byte) bool, fromServer boo
 		if err != nil {
 			return
 		}
-		if fromServer {
-			p.received.Add(int64(n))
-		}
 		p.mu.Lock()
 		if !fromServer && !p.asked {
 			p.turns++
 		}
 		p.asked = !fromServer
-		var cut func()
-		var says []byte
-		if p.armed && p.responded == fromServer && commit(b[:n]) {
-			cut, says, p.armed = p.cut, p.says, false
+		cut := p.next
+		isCut := cut != nil && cut.fromServer == fromServer && cut.is(b[:n])
+		if isCut {
+			p.next = nil
 			p.cuts++
 		}
 		swallow := p.swallowed != "" && !fromServer && bytes.Contains(b[:n], []byte(p.swallowed))
-		cutNow := p.cutBefore != "" && !fromServer && bytes.Contains(b[:n], []byte(p.cutBefore))
-		if cutNow {
-			p.cutBefore = ""
-			p.cuts++
-		}
 		p.mu.Unlock()
-		if cutNow {
-			return
-		}
-		if swallow {
-			_, _ = io.Copy(io.Discard, from)
-			return
-		}
-		if cut != nil {
-			cut()
+		if isCut {
+			cut.do()
 			client := from
 			if fromServer {
 				client = to
 			}
-			_, _ = client.Write(says)
+			_, _ = client.Write(cut.says)
+			return
+		}
+		if swallow {
+			_, _ = io.Copy(io.Discard, from)
 			return
 		}
 		if _, err := to.Write(b[:n]); err != nil {
