@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -167,7 +168,7 @@ func (c creator) use(conn net.Conn) error {
 // admin listener says so.
 func TestStopWaitsForRequest(t *testing.T) {
 	t.Parallel()
-	r, m, conn := halfSent(t, "--admin-addr", "127.0.0.1:0")
+	r, m, conn := halfSent(t, filepath.Join(t.TempDir(), "notify"), "--admin-addr", "127.0.0.1:0")
 	wait.Until(t, "healthcheck says what /readyz says", func() bool { return r.Healthcheck(t) == "ready\n" })
 	lone := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: wait.Limit}
 	_, _, err := r.Send(lone, http.MethodGet, "/plants", "") // before the signal, so it is not counted
@@ -218,10 +219,15 @@ func wantResponse(t *testing.T, responses *bufio.Reader, status int) *http.Respo
 	return resp
 }
 
-// A second signal does not wait for the request.
+// A second signal does not wait for the request. On Linux the socket of the service manager is
+// one without a file.
 func TestStopAtOnce(t *testing.T) {
 	t.Parallel()
-	r, m, _ := halfSent(t)
+	socket := filepath.Join(t.TempDir(), "notify")
+	if runtime.GOOS == "linux" {
+		socket = fmt.Sprintf("@plantstore-test-%d", time.Now().UnixNano())
+	}
+	r, m, _ := halfSent(t, socket)
 	must.NoError(t, r.Cmd.Process.Signal(syscall.SIGTERM))
 	m.expect(t, "STOPPING=1")
 	wait.Until(t, "plantstore serve ends after a second signal", func() bool { // it may not yet be ready for another
@@ -240,13 +246,12 @@ func TestStopAtOnce(t *testing.T) {
 	}
 }
 
-// halfSent starts a program and sends it half of a request. It returns when the
-// program has begun to read the body.
-func halfSent(t *testing.T, args ...string) (*program.Server, manager, net.Conn) {
+// halfSent starts a program with the socket of a service manager, and sends it half of a
+// request. It returns when the program has begun to read the body.
+func halfSent(t *testing.T, socket string, args ...string) (*program.Server, manager, net.Conn) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "notify")
-	m := newManager(t, path)
-	r, err := program.Launch(t.TempDir(), []string{"NOTIFY_SOCKET=" + path, "PLANTSTORE_TOKEN=" + program.Token},
+	m := newManager(t, socket)
+	r, err := program.Launch(t.TempDir(), []string{"NOTIFY_SOCKET=" + socket, "PLANTSTORE_TOKEN=" + program.Token},
 		append(args, "--addr", "127.0.0.1:0")...)
 	must.NoError(t, err)
 	t.Cleanup(func() { _ = r.Cmd.Process.Kill() })
@@ -256,10 +261,9 @@ func halfSent(t *testing.T, args ...string) (*program.Server, manager, net.Conn)
 	must.NoError(t, err)
 	t.Cleanup(func() { conn.Close() })
 	_ = conn.SetDeadline(time.Now().Add(wait.Limit))
-	if _, err := io.WriteString(conn, "POST /plants HTTP/1.1\r\nHost: plants\r\nAuthorization: Bearer "+program.Token+"\r\n"+
-		"Content-Type: application/json\r\nContent-Length: 8\r\nExpect: 100-continue\r\n\r\n"); err != nil {
-		t.Fatal(err)
-	}
+	_, err = io.WriteString(conn, "POST /plants HTTP/1.1\r\nHost: plants\r\nAuthorization: Bearer "+program.Token+"\r\n"+
+		"Content-Type: application/json\r\nContent-Length: 8\r\nExpect: 100-continue\r\n\r\n")
+	must.NoError(t, err)
 	const goOn = "HTTP/1.1 100 Continue\r\n\r\n"
 	got := make([]byte, len(goOn))
 	if _, err := io.ReadFull(conn, got); string(got) != goOn || err != nil {
@@ -268,4 +272,26 @@ func halfSent(t *testing.T, args ...string) (*program.Server, manager, net.Conn)
 	_, err = io.WriteString(conn, `{"id":`)
 	must.NoError(t, err)
 	return r, m, conn
+}
+
+// manager plays the role of systemd: it listens on the socket in NOTIFY_SOCKET.
+type manager struct{ conn *net.UnixConn }
+
+func newManager(t *testing.T, path string) manager {
+	t.Helper()
+	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Net: "unixgram", Name: path})
+	must.NoError(t, err)
+	t.Cleanup(func() { conn.Close() })
+	return manager{conn}
+}
+
+// expect fails the test unless the next message is the given one.
+func (m manager) expect(t *testing.T, want string) {
+	t.Helper()
+	buf := make([]byte, 1<<10)
+	_ = m.conn.SetReadDeadline(time.Now().Add(wait.Limit))
+	n, err := m.conn.Read(buf)
+	if got := string(buf[:n]); got != want || err != nil {
+		t.Fatalf("the service manager received %q, %v, want %q", got, err, want)
+	}
 }
