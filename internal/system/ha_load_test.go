@@ -20,6 +20,7 @@ import (
 const (
 	haClients = 6 // of each kind and server
 	haPause   = 10 * time.Millisecond
+	haRepeat  = 20 * time.Millisecond // until a request is sent again
 )
 
 // haLoad is two servers with clients that write and read.
@@ -27,7 +28,6 @@ type haLoad struct {
 	t       *testing.T
 	servers []*program.Server
 	http    *http.Client
-	done    chan struct{}
 	clients sync.WaitGroup
 
 	mu      sync.Mutex
@@ -72,17 +72,13 @@ func (g *gap) success(now time.Time) {
 func startHALoad(t *testing.T, stores [2]string) *haLoad {
 	t.Helper()
 	l := &haLoad{
-		t: t, plants: map[int64]*haPlant{}, done: make(chan struct{}),
+		t: t, plants: map[int64]*haPlant{},
 		http: &http.Client{Timeout: wait.Limit, Transport: &http.Transport{MaxIdleConnsPerHost: 4 * haClients}},
 	}
 	for _, store := range stores {
 		l.servers = append(l.servers, program.OneOf(t, store))
 	}
-	t.Cleanup(func() {
-		close(l.done)
-		l.clients.Wait()
-		l.http.CloseIdleConnections()
-	})
+	t.Cleanup(l.clients.Wait)
 	l.begin()
 	for server := range l.servers {
 		for range haClients {
@@ -95,14 +91,15 @@ func startHALoad(t *testing.T, stores [2]string) *haLoad {
 }
 
 func (l *haLoad) loop(fn func()) {
-	for {
-		select {
-		case <-l.done:
-			return
-		case <-time.After(haPause/2 + rand.N(haPause)):
-			fn()
-		}
+	for l.pause(haPause/2 + rand.N(haPause)) {
+		fn()
 	}
+}
+
+// pause returns false at the end of the test.
+func (l *haLoad) pause(takes time.Duration) (goOn bool) {
+	time.Sleep(takes)
+	return l.t.Context().Err() == nil
 }
 
 // send sends a request and records its response. It returns 0 if there is none.
@@ -139,7 +136,7 @@ func (l *haLoad) writeOne(server int) {
 	l.mu.Unlock()
 	body := fmt.Sprintf(`{"id":%d,"name":%q}`, p.id, plantName(p.id))
 	for l.send(server, &l.row.writes, "POST", "/plants", body, 200) != 200 {
-		if p.id%2 == 1 || !l.pause() {
+		if p.id%2 == 1 || !l.pause(haRepeat) {
 			l.mu.Lock()
 			l.refused = lastOf(append(l.refused, p))
 			l.mu.Unlock()
@@ -164,7 +161,7 @@ func (l *haLoad) writeOne(server int) {
 			l.mu.Unlock()
 			return
 		}
-		if !l.pause() {
+		if !l.pause(haRepeat) {
 			return
 		}
 	}
@@ -176,16 +173,6 @@ func lastOf(plants []*haPlant) []*haPlant {
 		plants = slices.Clone(plants[len(plants)-200:])
 	}
 	return plants
-}
-
-// pause waits before a request is repeated. It returns false at the end of the test.
-func (l *haLoad) pause() bool {
-	select {
-	case <-l.done:
-		return false
-	case <-time.After(20 * time.Millisecond):
-		return true
-	}
 }
 
 // readOne reads a plant that the other server has acknowledged, and sometimes one

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"net/url"
 	"os"
 	"os/exec"
@@ -13,6 +14,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -179,6 +181,48 @@ func (c *patroni) primary() string {
 // is called.
 func (c *patroni) cut(node string) (reconnect func()) {
 	valve := c.etcd[node[1]-'0']
-	valve.silent.Store(true)
-	return valve.open
+	valve.Lock()
+	return valve.Unlock
+}
+
+// valve is a TCP proxy. While it is locked it accepts connections and forwards nothing, like
+// a network that drops packets, which TCP sends again.
+type valve struct{ sync.RWMutex }
+
+// listen forwards connections to another address. It returns its own.
+func (v *valve) listen(t *testing.T, to string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must.NoError(t, err)
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			server, err := net.Dial("tcp", to)
+			if err != nil {
+				client.Close()
+				continue
+			}
+			go v.copy(server, client)
+			go v.copy(client, server)
+		}
+	}()
+	return l.Addr().String()
+}
+
+func (v *valve) copy(to, from net.Conn) {
+	defer to.Close()
+	buffer := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buffer)
+		v.RLock()
+		_, writeErr := to.Write(buffer[:n])
+		v.RUnlock()
+		if err != nil || writeErr != nil {
+			return
+		}
+	}
 }
