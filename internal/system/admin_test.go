@@ -10,8 +10,6 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"zombiezen.com/go/sqlite"
-	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/plantstore/plantstore/internal/testing/metricstest"
 	"github.com/plantstore/plantstore/internal/testing/must"
@@ -138,28 +136,6 @@ func TestAdminRefusesForeignHost(t *testing.T) {
 	resp.Body.Close()
 	if resp.StatusCode != http.StatusForbidden {
 		t.Errorf("/metrics responds with %s for Host %s, want 403", resp.Status, req.Host)
-	}
-}
-
-// While another program locks the file, the service answers reads and no writes.
-func TestWritableOnSQLite(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	r := program.ServeIn(t, dir, "plants.db")
-	r.WantReady(t, "")
-	conn, err := sqlite.OpenConn(filepath.Join(dir, "plants.db"), sqlite.OpenReadWrite)
-	must.NoError(t, err)
-	defer conn.Close()
-	for _, c := range []struct{ statement, reason string }{
-		{"BEGIN IMMEDIATE", "the store does not respond in time"},
-		{"ROLLBACK", ""},
-	} {
-		must.NoError(t, sqlitex.ExecuteTransient(conn, c.statement, nil))
-		r.WantReady(t, "") // reads do not wait for the lock
-		r.WantHealth(t, "/writez", "writable\n", c.reason)
-		if status, _ := r.Page(t, "/livez"); status != http.StatusOK {
-			t.Errorf("/livez is %d although only the store is down", status)
-		}
 	}
 }
 

@@ -41,9 +41,9 @@ func TestMaxBody(t *testing.T) {
 	}
 }
 
-// The flag --max-in-flight reaches the handler: while a write waits for another program,
-// which has locked the store, a read is refused.
-func TestMaxInFlight(t *testing.T) {
+// While another program locks the store, the service answers reads and no writes. The flag
+// --max-in-flight reaches the handler: while a write waits for the lock, a read is refused.
+func TestLockedStore(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	r := program.ServeIn(t, dir, "plants.db", "--max-in-flight", "1")
@@ -51,6 +51,12 @@ func TestMaxInFlight(t *testing.T) {
 	must.NoError(t, err)
 	defer conn.Close()
 	must.NoError(t, sqlitex.ExecuteTransient(conn, "BEGIN IMMEDIATE", nil))
+	r.WantHealth(t, "/writez", "writable\n", "the store does not respond in time")
+	r.WantReady(t, "") // reads do not wait for the lock
+	if status, _ := r.Page(t, "/livez"); status != http.StatusOK {
+		t.Errorf("/livez is %d although only the store is down", status)
+	}
+	r.Want(t, http.StatusOK, http.MethodGet, "/plants", "")
 	var write sync.WaitGroup
 	write.Go(func() { // it is refused, too, while a read is in flight
 		for status := http.StatusServiceUnavailable; status == http.StatusServiceUnavailable && !t.Failed(); {
@@ -68,4 +74,5 @@ func TestMaxInFlight(t *testing.T) {
 	})
 	must.NoError(t, sqlitex.ExecuteTransient(conn, "ROLLBACK", nil))
 	write.Wait()
+	r.WantHealth(t, "/writez", "writable\n", "")
 }
