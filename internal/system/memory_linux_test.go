@@ -152,36 +152,29 @@ func TestMemoryOfSlowBodies(t *testing.T) {
 // fails unless each request succeeds, and nine of ten within a second.
 func others(t *testing.T, r *program.Server) (end func()) {
 	t.Helper()
-	ended, done := make(chan struct{}), make(chan struct{})
 	var took []time.Duration
-	go func() {
-		defer close(done)
-		client := &http.Client{Timeout: wait.Limit}
-		defer client.CloseIdleConnections()
-		for id := 0; ; id++ {
-			for _, c := range []struct{ method, path, body string }{
-				{http.MethodPost, "/plants", fmt.Sprintf(`{"id":%d,"name":"other"}`, 2_000_000+id)},
-				{http.MethodGet, "/plants?limit=100&after=1999999", ""},
-			} {
-				began := time.Now()
-				resp, text, err := r.Send(client, c.method, c.path, c.body)
-				if err != nil || resp.StatusCode != http.StatusOK {
-					t.Errorf("another client: %s %s: %+v %.200s, %v, after %v", c.method, c.path, resp, text, err, time.Since(began))
-					return
-				}
-				took = append(took, time.Since(began))
+	client := &http.Client{Timeout: wait.Limit}
+	id := 2_000_000
+	stop := wait.Repeat(1, func(int) bool {
+		id++
+		for _, c := range []struct{ method, path, body string }{
+			{http.MethodPost, "/plants", fmt.Sprintf(`{"id":%d,"name":"other"}`, id)},
+			{http.MethodGet, "/plants?limit=100&after=1999999", ""},
+		} {
+			began := time.Now()
+			resp, text, err := r.Send(client, c.method, c.path, c.body)
+			if err != nil || resp.StatusCode != http.StatusOK {
+				t.Errorf("another client: %s %s: %+v %.200s, %v, after %v", c.method, c.path, resp, text, err, time.Since(began))
+				return false
 			}
-			select {
-			case <-ended:
-				return
-			case <-time.After(5 * time.Millisecond):
-			}
+			took = append(took, time.Since(began))
 		}
-	}()
+		time.Sleep(5 * time.Millisecond)
+		return true
+	})
 	return func() {
 		t.Helper()
-		close(ended)
-		<-done
+		stop()
 		if len(took) == 0 {
 			return // it has failed
 		}
