@@ -11,7 +11,6 @@ import (
 	"github.com/plantstore/plantstore/api"
 	"github.com/plantstore/plantstore/api/contract"
 	"github.com/plantstore/plantstore/gen/plantapi"
-	"github.com/plantstore/plantstore/gen/plantclient"
 	"github.com/plantstore/plantstore/gen/plantserver"
 )
 
@@ -53,25 +52,12 @@ func Example_fake() {
 		r.Use(checker.Middleware)
 		plantserver.HandlerFromMux(plantserver.NewStrictHandler(fake), r)
 	})
-	server := httptest.NewServer(router)
-	defer server.Close()
-
-	client, err := plantclient.NewClientWithResponses(server.URL)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for _, id := range []int64{1, 2} {
-		switch got, err := client.GetPlantWithResponse(context.Background(), id, nil); {
-		case err != nil:
-			fmt.Println(err)
-		case got.JSON404 != nil:
-			fmt.Println(id, got.JSON404.Message)
-		default:
-			fmt.Println(id, got.JSON200.Name)
-		}
+	for _, path := range []string{"/plants/1", "/plants/2"} {
+		response := httptest.NewRecorder()
+		router.ServeHTTP(response, httptest.NewRequest(http.MethodGet, path, nil))
+		fmt.Print(response.Code, " ", response.Body)
 	}
 	// Output:
-	// 1 Ficus lyrata
-	// 2 no such plant
+	// 200 {"id":1,"name":"Ficus lyrata","etag":"","created_at":"0001-01-01T00:00:00.000000Z","updated_at":"0001-01-01T00:00:00.000000Z"}
+	// 404 {"error":40401,"message":"no such plant"}
 }
