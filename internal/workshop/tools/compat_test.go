@@ -3,13 +3,13 @@
 package tools
 
 import (
-	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
+	"github.com/plantstore/plantstore/internal/testing/program"
 )
 
 // Each of these edits of the document breaks a client. make compat must fail for
@@ -43,22 +43,13 @@ var breaking = map[string]struct{ old, new, want string }{
 
 func TestCompatFailsOnBreakingChange(t *testing.T) {
 	root, err := filepath.Abs("../../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	document, err := os.ReadFile(filepath.Join(root, "api/openapi.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	compat := func(t *testing.T, document string) (string, error) {
 		path := filepath.Join(t.TempDir(), "openapi.yaml")
-		if err := os.WriteFile(path, []byte(document), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // it builds oasdiff first
-		defer cancel()
-		cmd := exec.CommandContext(ctx, "make", "--no-print-directory", "-C", root, "compat", "DOCUMENT="+path)
-		out, err := cmd.CombinedOutput()
+		must.NoError(t, os.WriteFile(path, []byte(document), 0o600))
+		out, err := program.Command(t, "make", "--no-print-directory", "-C", root, "compat", "DOCUMENT="+path).CombinedOutput()
 		return string(out), err
 	}
 	if out, err := compat(t, string(document)); err != nil {
@@ -84,15 +75,9 @@ func TestCompatFailsOnBreakingChange(t *testing.T) {
 func TestCompatNeedsTheReleases(t *testing.T) {
 	clone := filepath.Join(t.TempDir(), "clone")
 	root, err := filepath.Abs("../../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	if out, err := exec.CommandContext(ctx, "git", "clone", "-q", "--depth", "1", "file://"+root, clone).CombinedOutput(); err != nil {
-		t.Fatalf("git clone: %v: %s", err, out)
-	}
-	out, err := exec.CommandContext(ctx, "make", "--no-print-directory", "-C", clone, "compat").CombinedOutput()
+	must.NoError(t, err)
+	program.Finish(t, program.Command(t, "git", "clone", "-q", "--depth", "1", "file://"+root, clone))
+	out, err := program.Command(t, "make", "--no-print-directory", "-C", clone, "compat").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "git fetch --unshallow") {
 		t.Errorf("make compat in a shallow clone says %v:\n%s", err, out)
 	}

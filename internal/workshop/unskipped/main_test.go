@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // What is skipped without a reason, and a package that runs no test, are errors.
@@ -41,9 +43,7 @@ func TestReport(t *testing.T) {
 		{Action: "build-output", ImportPath: "e", Output: "e.go:1: broken\n"},
 	} {
 		line, err := json.Marshal(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, err)
 		events.Write(append(line, '\n'))
 	}
 	var out strings.Builder

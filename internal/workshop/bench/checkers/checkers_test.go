@@ -19,6 +19,7 @@ import (
 
 	"github.com/plantstore/plantstore/api"
 	"github.com/plantstore/plantstore/api/contract"
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // requests are those that the middlewares are compared with.
@@ -81,17 +82,13 @@ func withContract(b *testing.B, next http.Handler) http.Handler {
 			return nil, nil
 		},
 	})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.NoError(b, err)
 	return routed(next, checker.Middleware)
 }
 
 func load(b *testing.B) *openapi3.T {
 	document, err := openapi3.NewLoader().LoadFromData(api.Document)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.NoError(b, err)
 	document.Servers = nil // otherwise only the host of the document is accepted
 	openapi3filter.RegisterBodyDecoder("application/merge-patch+json", openapi3filter.JSONBodyDecoder)
 	return document
@@ -99,9 +96,7 @@ func load(b *testing.B) *openapi3.T {
 
 func withFilter(b *testing.B, next http.Handler) http.Handler {
 	router, err := legacy.NewRouter(load(b))
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.NoError(b, err)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		route, path, err := router.FindRoute(r)
 		if err == nil {
@@ -126,9 +121,7 @@ func withMiddleware(b *testing.B, next http.Handler) http.Handler {
 
 func withLibopenapi(b *testing.B, next http.Handler) http.Handler {
 	document, err := libopenapi.NewDocument(api.Document)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.NoError(b, err)
 	checker, errs := validator.NewValidator(document)
 	if len(errs) > 0 {
 		b.Fatal(errs)
