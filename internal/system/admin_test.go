@@ -1,12 +1,9 @@
 package system_test
 
 import (
-	"encoding/json"
 	"net/http"
 	"path/filepath"
 	"regexp"
-	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -136,29 +133,5 @@ func TestAdminRefusesForeignHost(t *testing.T) {
 	resp.Body.Close()
 	if resp.StatusCode != http.StatusForbidden {
 		t.Errorf("/metrics responds with %s for Host %s, want 403", resp.Status, req.Host)
-	}
-}
-
-// The X-Request-Id of a response finds its request in the log.
-func TestLogRequests(t *testing.T) {
-	t.Parallel()
-	r := program.Serve(t, "plants.db", "--log-requests", "all", "--log-slow", "0s")
-	_, header := r.Call(t, "GET", "/plants/"+r.Token+"?"+r.Token, "")
-	r.End(t, syscall.SIGTERM)
-	found := 0
-	for text := range strings.Lines(r.Stderr.String()) {
-		var line struct {
-			RequestID string `json:"request_id"`
-			Path      string
-		}
-		if err := json.Unmarshal([]byte(text), &line); err != nil {
-			t.Errorf("the log is not JSON: %s", text)
-		}
-		if line.RequestID == header.Get("X-Request-Id") && line.Path == "/plants/pst_…" {
-			found++
-		}
-	}
-	if found != 1 || strings.Contains(r.Stderr.String(), r.Token) {
-		t.Errorf("the log has the request %s %d times, want once:\n%s", header.Get("X-Request-Id"), found, &r.Stderr)
 	}
 }

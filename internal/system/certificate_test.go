@@ -93,19 +93,14 @@ func TestPrintedCurlTLS(t *testing.T) {
 	}
 }
 
-// The next connection gets a renewed certificate. While the two files do not
-// match, it gets the old one.
+// The next connection gets a renewed certificate. While the two files do not match, it gets the old
+// one. An expired certificate is served, and the log has a warning. The metric is the expiry of the
+// certificate of the next connection.
 func TestCertificateRenewal(t *testing.T) {
 	t.Parallel()
-	r, dir := launchTLS(t, "127.0.0.1")
-	shown := func() []byte {
-		t.Helper()
-		conn, err := tls.DialWithDialer(&net.Dialer{Timeout: wait.Limit}, "tcp",
-			strings.TrimPrefix(r.URL, "https://"), &tls.Config{InsecureSkipVerify: true})
-		must.NoError(t, err)
-		defer conn.Close()
-		return conn.ConnectionState().PeerCertificates[0].Raw
-	}
+	dir := t.TempDir()
+	must.NoError(t, program.WriteCertificate(dir, "cert", "127.0.0.1", time.Now().Add(-time.Hour)))
+	r := program.ServeIn(t, dir, "plantstore.db", "--tls-cert", "cert.pem", "--tls-key", "cert-key.pem")
 	onDisk := func(name string) []byte {
 		t.Helper()
 		text, err := os.ReadFile(filepath.Join(dir, name))
@@ -113,47 +108,38 @@ func TestCertificateRenewal(t *testing.T) {
 		block, _ := pem.Decode(text)
 		return block.Bytes
 	}
+	wantShown := func(want []byte, when string) {
+		t.Helper()
+		conn, err := tls.DialWithDialer(&net.Dialer{Timeout: wait.Limit}, "tcp",
+			strings.TrimPrefix(r.URL, "https://"), &tls.Config{InsecureSkipVerify: true})
+		must.NoError(t, err)
+		defer conn.Close()
+		if shown := conn.ConnectionState().PeerCertificates[0]; !bytes.Equal(shown.Raw, want) {
+			t.Errorf("%s the connection gets the wrong certificate", when)
+		}
+	}
 	old := onDisk("cert.pem")
-	if !bytes.Equal(shown(), old) {
-		t.Error("the first certificate is not the one in the file")
-	}
+	wantShown(old, "first")
 	must.NoError(t, program.WriteCertificate(dir, "next", "127.0.0.1", time.Now().Add(time.Hour)))
-	for i, move := range []struct{ from, to string }{{"next.pem", "cert.pem"}, {"next-key.pem", "cert-key.pem"}} {
+	next := onDisk("next.pem")
+	for _, move := range []struct {
+		from, to string
+		want     []byte
+	}{{"next.pem", "cert.pem", old}, {"next-key.pem", "cert-key.pem", next}} {
 		must.NoError(t, os.Rename(filepath.Join(dir, move.from), filepath.Join(dir, move.to)))
-		want := old
-		if i == 1 {
-			want = onDisk("cert.pem")
-		}
 		for range 2 {
-			if !bytes.Equal(shown(), want) {
-				t.Errorf("after %s was replaced the connection gets the wrong certificate", move.to)
-			}
+			wantShown(move.want, "after "+move.to+" was replaced")
 		}
 	}
-	r.End(t, syscall.SIGTERM)
-	if log := r.Stderr.String(); strings.Count(log, "cannot be used") != 1 || strings.Count(log, "certificate renewed") != 1 {
-		t.Errorf("the log should say once that the files do not match, and once that the certificate is renewed: %s", log)
-	}
-}
-
-// The metric is the expiry of the certificate of the next connection. An expired
-// certificate is served, and the log has a warning.
-func TestCertificateMetric(t *testing.T) {
-	t.Parallel()
-	const name = "plantstore_tls_certificate_expiry_timestamp_seconds"
-	dir := t.TempDir()
-	expiry := time.Now().Add(-time.Hour)
+	expiry := time.Now().Add(2 * time.Hour)
 	must.NoError(t, program.WriteCertificate(dir, "cert", "127.0.0.1", expiry))
-	r := program.ServeIn(t, dir, "sqlite::memory:", "--tls-cert", "cert.pem", "--tls-key", "cert-key.pem")
-	for range 2 {
-		if got := r.Metrics(t)[name]; got != float64(expiry.Unix()) {
-			t.Errorf("%s is %v, want %d", name, got, expiry.Unix())
-		}
-		expiry = expiry.Add(24 * time.Hour)
-		must.NoError(t, program.WriteCertificate(dir, "cert", "127.0.0.1", expiry))
+	if got := r.Metrics(t)["plantstore_tls_certificate_expiry_timestamp_seconds"]; got != float64(expiry.Unix()) {
+		t.Errorf("the metric is %v, want %d", got, expiry.Unix())
 	}
 	r.End(t, syscall.SIGTERM)
-	if log := r.Stderr.String(); !strings.Contains(log, "certificate has expired") {
-		t.Errorf("the log should say that the certificate has expired: %s", log)
+	for message, times := range map[string]int{"certificate has expired": 1, "cannot be used": 1, "certificate renewed": 2} {
+		if log := r.Stderr.String(); strings.Count(log, message) != times {
+			t.Errorf("the log should say %q %d times: %s", message, times, log)
+		}
 	}
 }
