@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/program"
@@ -32,21 +33,15 @@ func TestCommandsThatBeginLogs(t *testing.T) {
 			}
 		})
 	}
-	plants := 0
+	var created acknowledged
 	stop := wait.Repeat(1, func(int) bool {
-		resp, body, err := r.Send(http.DefaultClient, "POST", "/plants", fmt.Sprintf(`{"id":%d,"name":"n"}`, plants))
-		if err != nil || resp.StatusCode != http.StatusOK {
-			t.Errorf("create plant %d: %+v %s, %v", plants, resp, body, err)
-			return false
-		}
-		plants++
+		id, began := created.next(), time.Now()
+		r.Want(t, http.StatusOK, http.MethodPost, "/plants", fmt.Sprintf(`{"id":%d,"name":%q}`, id, plantName(id)))
+		created.add(began, id)
 		return true
 	})
 	commands.Wait()
 	stop()
 	r.Kill()
-	r = program.ServeIn(t, dir, "plants.db")
-	if stored := listAll(t, r.URL, r.Token); len(stored) != plants {
-		t.Errorf("%d plants are stored, want %d", len(stored), plants)
-	}
+	created.wantStored(t, program.ServeIn(t, dir, "plants.db"))
 }
