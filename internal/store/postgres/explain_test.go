@@ -8,7 +8,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"io"
+	"log/slog"
 	"net"
 	"net/http/httptest"
 	"net/url"
@@ -16,7 +16,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -64,39 +63,19 @@ func TestOpenErrorMessages(t *testing.T) {
 	}
 }
 
-// newTLSServer returns the URL of a server that starts TLS as PostgreSQL does, and
-// the file with the certificate of its authority. Its own certificate is for
-// 127.0.0.1.
+// newTLSServer returns the URL of a server that starts TLS, and the file with the certificate of its authority. Its own
+// certificate is for 127.0.0.1.
 func newTLSServer(t *testing.T) (dsn, authority string) {
 	t.Helper()
-	https := httptest.NewTLSServer(nil) // for its certificate
-	https.Close()
+	server := httptest.NewUnstartedServer(nil) // a client of PostgreSQL refuses its certificate before it sends anything
+	server.TLS = &tls.Config{NextProtos: []string{"postgresql"}}
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	server.StartTLS()
+	t.Cleanup(server.Close)
 	authority = filepath.Join(t.TempDir(), "authority.pem")
-	block := &pem.Block{Type: "CERTIFICATE", Bytes: https.Certificate().Raw}
+	block := &pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}
 	must.NoError(t, os.WriteFile(authority, pem.EncodeToMemory(block), 0o600))
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must.NoError(t, err)
-	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close()
-				_ = conn.SetDeadline(time.Now().Add(time.Minute))
-				if _, err := io.ReadFull(conn, make([]byte, 8)); err != nil { // SSLRequest
-					return
-				}
-				if _, err := conn.Write([]byte("S")); err != nil {
-					return
-				}
-				_ = tls.Server(conn, https.TLS).Handshake()
-			}()
-		}
-	}()
-	return "postgres://plantstore@" + l.Addr().String() + "/postgres", authority
+	return "postgres://plantstore@" + server.Listener.Addr().String() + "/postgres?sslnegotiation=direct", authority
 }
 
 // Prepared statements do not work behind pgbouncer with transaction pooling: the
