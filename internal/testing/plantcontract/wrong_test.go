@@ -221,7 +221,7 @@ func TestWrongServices(t *testing.T) {
 			if i < 0 {
 				t.Fatalf("there is no test %q", wrong.finder)
 			}
-			if faults := faultsOf(t, handler, allTests()[i]); len(faults) == 0 {
+			if failures := try(t, handler, allTests()[i]); len(failures) == 0 {
 				t.Errorf("%q finds nothing", wrong.finder)
 			}
 		})
@@ -231,11 +231,8 @@ func TestWrongServices(t *testing.T) {
 func TestRightServicePasses(t *testing.T) {
 	t.Parallel()
 	must.HaveTime(t)
-	handler := realHandler(t, nil)
-	for _, test := range allTests() {
-		if faults := faultsOf(t, handler, test); len(faults) > 0 {
-			t.Errorf("%s: %v", test.Name, faults[0])
-		}
+	for _, failure := range try(t, realHandler(t, nil), allTests()...) {
+		t.Error(failure)
 	}
 }
 
@@ -244,11 +241,13 @@ var allTests = sync.OnceValue(func() []contracttest.Case {
 	return slices.Collect(Plants().Tests(context.Background()))
 })
 
-func faultsOf(t *testing.T, handler http.Handler, test contracttest.Case) (faults []string) {
-	target := Target("http://plantstore.invalid", staticToken, readOnlyToken, "")
-	target.Transport = inProcess{handler}
-	for _, failure := range test.Try(t.Context(), target).Failures {
-		faults = append(faults, failure.String())
+// try runs tests on a handler.
+func try(t *testing.T, handler http.Handler, tests ...contracttest.Case) (failures []contracttest.Failure) {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	defer server.Close()
+	for _, test := range tests {
+		failures = append(failures, test.Try(t.Context(), Target(server.URL, staticToken, readOnlyToken, "")).Failures...)
 	}
-	return faults
+	return failures
 }

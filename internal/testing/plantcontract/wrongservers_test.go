@@ -107,15 +107,3 @@ func (w firstEvent) Flush() {
 		w.hangUp()
 	}
 }
-
-// inProcess calls a handler without a network.
-type inProcess struct{ http.Handler }
-
-func (h inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
-	r.RequestURI = r.URL.RequestURI()
-	resp := record(h, r).Result()
-	if r.Method == http.MethodHead {
-		resp.Body = http.NoBody // as net/http does
-	}
-	return resp, nil
-}
