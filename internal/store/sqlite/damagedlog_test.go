@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"zombiezen.com/go/sqlite"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/expect"
 	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/wait"
+	"github.com/plantstore/plantstore/internal/token"
 )
 
 // crashed returns the files of a store that was killed, with a log of some length that has an
@@ -133,28 +135,55 @@ func TestTornTransaction(t *testing.T) {
 	for one := first / sector; one <= end/sector; one++ {
 		tear(fmt.Sprint("all but sector ", one), func(sector int64) bool { return sector != one })
 	}
-	for range 100 {
-		tear("some sectors", func(int64) bool { return rand.N(4) > 0 })
+	for seed := range uint64(100) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		tear(fmt.Sprint("some sectors, seed ", seed), func(int64) bool { return random.IntN(4) > 0 })
 	}
 }
 
-// A destroyed commit is noticed by the one behind it, even where a power cut could mix its frame with one of an
-// earlier log.
-func TestDamagedCommitThatMayBeMixed(t *testing.T) {
+// A damaged commit is noticed by the one behind it, also where a power cut could mix its frame, or that of the commit
+// behind it, with one of an earlier log.
+func TestDamagedCommitBesideMixedFrame(t *testing.T) {
+	must.HaveTime(t)
 	t.Parallel()
-	h := newHistory(t)
-	h.store.checkpointAt = math.MaxInt
-	h.create(1)
-	logged := readLog(h.path)
-	for !logged.mayBeMixed(logged.used) {
-		h.create(1)
-		logged = readLog(h.path)
+	one, _ := token.New("one", nil, time.Hour)
+	create := func(h *history) { h.create(1) }
+	number := 0
+	rename := func(h *history) { // a token: writes one page, which no plant is in
+		number++
+		must.NoError(t, h.store.UpdateToken(t.Context(), one.ID, func(t *token.Token) error { t.Name = fmt.Sprint(number); return nil }))
 	}
-	h.create(1)
-	h.remember("crash")
-	h.all[0].log[logged.end(logged.used)-1] ^= 1
-	err := logOf(t, h.all[0]).check(h.path)
-	expect.Message(t, "the log after "+fmt.Sprint(h.last)+" creates", err, "commits (2) are behind the damage")
+	const limit = 2000 // commits; one in 64 is at such a place
+	for name, c := range map[string]struct{ damaged, next func(*history) }{
+		"plants":                {create, create},
+		"a token, then a plant": {rename, create},
+		"a plant, then a token": {create, rename},
+	} {
+		for mixed, what := range []string{"the damaged commit", "the next one"} {
+			t.Run(name+", "+what, func(t *testing.T) {
+				h := newHistory(t)
+				h.store.checkpointAt = math.MaxInt
+				must.NoError(t, h.store.CreateToken(t.Context(), one))
+				var ends [2]int64 // of the two transactions, in frames
+				for n := 0; !readLog(h.path).mayBeMixed(ends[mixed]); n++ {
+					if n == limit {
+						t.Fatal("no commit is at such a place")
+					}
+					if n%3 == 0 {
+						rename(h) // or the commits could be always at the same places
+					}
+					c.damaged(h)
+					ends[0] = readLog(h.path).used
+					c.next(h)
+					ends[1] = readLog(h.path).used
+				}
+				h.remember("crash")
+				h.all[0].log[logOf(t, h.all[0]).end(ends[0])-1] ^= 1
+				err := logOf(t, h.all[0]).check(h.path)
+				expect.Message(t, fmt.Sprint("the log with commits at ", ends), err, "commits (2) are behind the damage")
+			})
+		}
+	}
 }
 
 // The command in the error keeps the damaged log, and leaves what is before the damage.

@@ -157,10 +157,9 @@ func (f frame) isOf(salts [8]byte) bool {
 	return bytes.Equal(f[8:12], salts[:4]) || bytes.Equal(f[12:16], salts[4:])
 }
 
-// mayBeMixed reports whether a power cut can leave of a frame its salts, and of an earlier log its
-// first 8 bytes: which page it has, and whether it commits. Disks write sectors of 512 bytes, and
-// one frame of 64 begins 8 bytes before the end of one. If it was a commit of this log, the next
-// transaction has some of its pages again, which shows that.
+// mayBeMixed reports whether a sector of a disk ends after the first 8 bytes of a frame, which say what page it has
+// and whether it commits. A power cut may leave them of an earlier log, and the salts behind them of this one. That is
+// so for one frame in 64, with every page size. If the header is damaged, a power cut is not the reason.
 func (logged *logContent) mayBeMixed(number int64) bool {
 	const sector = 512
 	return logged.explained > 0 && logged.end(number-1)%sector == sector-8
@@ -193,7 +192,7 @@ func readLogFrom(file io.Reader) *logContent {
 // readFrames reads frames until there is an error, such as the end of the file. If the header
 // is damaged, the frames tell what is lost.
 func (logged *logContent) readFrames(reader io.Reader) error {
-	salts, sum := logged.header.salts(), binary.BigEndian.Uint64(logged.header[24:])
+	salts := logged.header.salts()
 	logged.pageSize = logged.header.pageSize()
 	intact := logged.pageSize > 0
 	if intact {
@@ -205,17 +204,21 @@ func (logged *logContent) readFrames(reader io.Reader) error {
 	current := make(frame, frameHeader+logged.pageSize)
 	pages := map[int64]bool{} // of a transaction, which has each once, but perhaps that of its commit
 	unseen := 0               // commits whose frame is destroyed: a page comes again without one
+	doubtful := 0             // commits whose frame may be mixed
+	whole, sum := true, binary.BigEndian.Uint64(logged.header[24:])
 	for number := int64(1); ; number++ {
 		if _, err := io.ReadFull(reader, current); err != nil {
+			logged.lost += doubtful
 			return err
 		}
 		if salts == [8]byte{} {
 			salts = current.salts()
 		}
-		if intact {
-			sum = logged.header.checksum(logged.header.checksum(sum, current[:8]), current.page())
-			intact = current.salts() == salts && current.checksum() == sum
-		}
+		wholeBefore := whole
+		sum = logged.header.checksum(logged.header.checksum(sum, current[:8]), current.page())
+		whole = current.salts() == salts && current.checksum() == sum
+		intact = intact && whole
+		sum = current.checksum() // the next frame may be whole although this one is not
 		if !current.isOf(salts) {
 			if current.salts() == [8]byte{} {
 				logged.all = number // a frame that is lost: one of an earlier log has salts
@@ -223,7 +226,14 @@ func (logged *logContent) readFrames(reader io.Reader) error {
 			continue
 		}
 		logged.all = number
-		if !intact && logged.mayBeMixed(number) {
+		if !whole {
+			doubtful = 0 // more is damaged, as by a power cut
+		}
+		if !whole && logged.mayBeMixed(number) {
+			// The sector of a mixed frame also has the end of the frame before.
+			if current.commits() && (wholeBefore || logged.lost+unseen > 0) {
+				doubtful = 1
+			}
 			continue
 		}
 		switch {
@@ -232,7 +242,7 @@ func (logged *logContent) readFrames(reader io.Reader) error {
 		case current.commits():
 			logged.lost += 1 + unseen
 		case pages[current.number()]:
-			unseen = 1
+			unseen, doubtful = 1, 0
 		}
 		pages[current.number()] = true
 		if current.commits() {
