@@ -180,8 +180,8 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// No program has code that is only for tests. That holds for the contract engine, which is a part of one: it registers
-// no flags.
+// No program has code that is only for tests. cmd/contracttest contains the contract engine, so the engine imports no
+// package testing either, which would register flags.
 func TestProgramHasNoTestCode(t *testing.T) {
 	for name := range list(t, "-deps", "./cmd/...") {
 		if forTests(name) {

@@ -14,15 +14,18 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
-// Every response says how long it is, so that a client knows what it has to expect.
+// Every response says how long it is, so that a client knows what it has to expect; HEAD says the same.
 func TestContentLength(t *testing.T) {
 	s := newService(t)
 	for id, size := range []int{0, 600, 650, 700, 750, 1000} { // bytes as JSON: three times as many, and 130
-		path := fmt.Sprint("/plants/", id)
-		s.call(http.MethodPut, path, fmt.Sprintf(`{"name":%q}`, strings.Repeat("蘭", size))).wantStatus(t, http.StatusCreated)
-		get := s.call(http.MethodGet, path, "").wantStatus(t, http.StatusOK)
-		if get.ContentLength != int64(len(get.body)) {
-			t.Errorf("GET %s: Content-Length is %d of a body of %d", path, get.ContentLength, len(get.body))
+		one := fmt.Sprint("/plants/", id)
+		s.call(http.MethodPut, one, fmt.Sprintf(`{"name":%q}`, strings.Repeat("蘭", size))).wantStatus(t, http.StatusCreated)
+		for _, path := range []string{one, "/plants"} {
+			get := s.call(http.MethodGet, path, "").wantStatus(t, http.StatusOK)
+			head := s.call(http.MethodHead, path, "").wantStatus(t, http.StatusOK)
+			if length := int64(len(get.body)); get.ContentLength != length || head.ContentLength != length {
+				t.Errorf("%s: Content-Length of a body of %d is %d, with HEAD %d", path, length, get.ContentLength, head.ContentLength)
+			}
 		}
 	}
 }
