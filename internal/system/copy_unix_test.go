@@ -158,7 +158,11 @@ func TestCopyWhileClientsWrite(t *testing.T) {
 			number := 0
 			stop := wait.Repeat(1, func(int) bool {
 				number++
-				source.Want(t, http.StatusOK, http.MethodPut, "/plants/7", fmt.Sprintf(`{"name":"name %d"}`, number))
+				resp, body, err := source.Send(http.DefaultClient, http.MethodPut, "/plants/7", fmt.Sprintf(`{"name":"name %d"}`, number))
+				if err != nil || resp.StatusCode != http.StatusOK {
+					t.Errorf("put plant 7: %s, %v", body, err)
+					return false
+				}
 				return true
 			})
 			program.Fails(t, message, "copy", "--from", from, "--to", to.store)

@@ -20,6 +20,7 @@ import (
 
 	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/program"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 // TestHA runs two servers on PostgreSQL under Patroni and breaks the cluster in seven
@@ -219,6 +220,7 @@ func (v *valve) copy(to, from net.Conn) {
 	for {
 		n, err := from.Read(buffer)
 		v.RLock()
+		_ = to.SetWriteDeadline(time.Now().Add(wait.Limit)) // or a peer that does not read would keep the valve open
 		_, writeErr := to.Write(buffer[:n])
 		v.RUnlock()
 		if err != nil || writeErr != nil {

@@ -36,7 +36,11 @@ func TestCommandsThatBeginLogs(t *testing.T) {
 	var created acknowledged
 	stop := wait.Repeat(1, func(int) bool {
 		id, began := created.next(), time.Now()
-		r.Want(t, http.StatusOK, http.MethodPost, "/plants", fmt.Sprintf(`{"id":%d,"name":%q}`, id, plantName(id)))
+		resp, body, err := r.Send(http.DefaultClient, http.MethodPost, "/plants", fmt.Sprintf(`{"id":%d,"name":%q}`, id, plantName(id)))
+		if err != nil || resp.StatusCode != http.StatusOK {
+			t.Errorf("create plant %d: %s, %v", id, body, err)
+			return false
+		}
 		created.add(began, id)
 		return true
 	})

@@ -1,10 +1,8 @@
 package system_test
 
 import (
-	"encoding/json"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -19,22 +17,15 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
-// A store and its servers are upgraded to the next release, which this test builds once.
-func TestUpgrade(t *testing.T) {
-	must.HaveTime(t)
-	t.Parallel()
-	next := buildNextRelease(t)
-	t.Run("of a file", func(t *testing.T) { testUpgradeOfFile(t, next) })
-	t.Run("rolling", func(t *testing.T) { testRollingUpgrade(t, next) })
-}
-
 // Servers of the previous release are replaced by servers of this program, one
 // by one, while clients send requests. Old and new servers are one service at
 // every moment and read each other's writes, as the history of the clients shows. An old
 // server is started again on the new schema.
-func testRollingUpgrade(t *testing.T, next string) {
+func TestUpgrade(t *testing.T) {
+	must.HaveTime(t)
+	t.Parallel()
 	dsn := pgtest.DSN(t)
-	before, current := releases(t, next)
+	before, current := releases(t, buildNextRelease(t))
 	reader := strings.TrimSpace(program.Finish(t, program.Command(t, before, "token", "create", "--name", "n", "--scope", "read",
 		"--store", dsn)))
 	start := func(path string) *program.Server {
@@ -133,63 +124,4 @@ func buildRelease(t *testing.T, tag string) string {
 	runIn(t, folder, "tar", "-xf", archive)
 	runIn(t, folder, "go", "build", "-buildvcs=false", "-o", "before", "./cmd/plantstore")
 	return filepath.Join(folder, "before")
-}
-
-// buildNextRelease builds this program with a made-up second migration of each engine, and
-// returns its path.
-func buildNextRelease(t *testing.T) string {
-	t.Helper()
-	folder, overlay := t.TempDir(), struct{ Replace map[string]string }{map[string]string{}}
-	for engine, migration := range map[string]string{
-		"sqlite":   "ALTER TABLE plants ADD COLUMN watered_at INTEGER;\n",
-		"postgres": "ALTER TABLE plants ADD COLUMN watered_at BIGINT;\n",
-	} {
-		file := filepath.Join(folder, engine+".sql")
-		must.NoError(t, os.WriteFile(file, []byte(migration), 0o600))
-		added, err := filepath.Abs("../store/" + engine + "/migrations/002.sql")
-		must.NoError(t, err)
-		overlay.Replace[added] = file
-	}
-	text, err := json.Marshal(overlay)
-	must.NoError(t, err)
-	list := filepath.Join(folder, "overlay.json")
-	must.NoError(t, os.WriteFile(list, text, 0o600))
-	runIn(t, "../..", "go", "build", "-buildvcs=false", "-overlay", list, "-o", filepath.Join(folder, "next"), "./cmd/plantstore")
-	return filepath.Join(folder, "next")
-}
-
-// runIn runs a command in a folder.
-func runIn(t *testing.T, folder, name string, args ...string) {
-	t.Helper()
-	cmd := program.Command(t, name, args...)
-	cmd.Dir = folder
-	program.Finish(t, cmd)
-}
-
-// A SQLite file is migrated by the next release, and then this one refuses it. Neither copy nor
-// serve --read-only migrates it.
-func testUpgradeOfFile(t *testing.T, next string) {
-	dir := t.TempDir()
-	store := filepath.Join(dir, "plants.db")
-	r := program.ServeIn(t, dir, store)
-	r.Want(t, http.StatusOK, http.MethodPost, "/plants", `{"id":1,"name":"n"}`)
-	r.End(t, syscall.SIGTERM)
-	before := sums(t, store)
-
-	const unchanged = "this store has schema 1 and this program needs schema 2; " +
-		"neither copy nor serve --read-only changes it: run plantstore migrate on it first"
-	program.FailsAs(t, next, unchanged, "copy", "--from", store, "--to", filepath.Join(dir, "copy.db"))
-	program.FailsAs(t, next, unchanged, "serve", "--read-only", "--addr", "127.0.0.1:0", "--store", store)
-	if sums(t, store) != before {
-		t.Error("copy or serve --read-only has changed the store")
-	}
-	want := store + " was updated from schema 1 to schema 2\n"
-	if got := program.Finish(t, program.Command(t, next, "migrate", "--store", store)); got != want {
-		t.Errorf("migrate of the next release prints %q, want %q", got, want)
-	}
-	if got := program.Finish(t, program.Command(t, next, "copy", "--from", store, "--to", filepath.Join(dir, "copy.db"))); !strings.HasPrefix(got, "copied 1 plant ") {
-		t.Errorf("copy of the next release prints %q", got)
-	}
-	program.Fails(t, "the file has schema 2 of a newer plantstore, this program supports up to 1; use a newer plantstore, "+
-		"or restore an older backup", "serve", "--addr", "127.0.0.1:0", "--store", store)
 }
