@@ -215,8 +215,8 @@ func (logged *logContent) readFrames(reader io.Reader) error {
 			salts = current.salts()
 		}
 		wholeBefore := whole
-		sum = logged.header.checksum(logged.header.checksum(sum, current[:8]), current.page())
-		whole = current.salts() == salts && current.checksum() == sum
+		whole = current.salts() == salts &&
+			logged.header.checksum(logged.header.checksum(sum, current[:8]), current.page()) == current.checksum()
 		intact = intact && whole
 		sum = current.checksum() // the next frame may be whole although this one is not
 		if !current.isOf(salts) {
