@@ -157,14 +157,6 @@ func (f frame) isOf(salts [8]byte) bool {
 	return bytes.Equal(f[8:12], salts[:4]) || bytes.Equal(f[12:16], salts[4:])
 }
 
-// mayBeMixed reports whether a sector of a disk ends after the first 8 bytes of a frame, which say what page it has
-// and whether it commits. A power cut may leave them of an earlier log, and the salts behind them of this one. That is
-// so for one frame in 64, with every page size. If the header is damaged, a power cut is not the reason.
-func (logged *logContent) mayBeMixed(number int64) bool {
-	const sector = 512
-	return logged.explained > 0 && logged.end(number-1)%sector == sector-8
-}
-
 // readLog reads the log of the database at path. It is empty if there is none, or if it cannot be
 // read, which SQLite explains.
 func readLog(path string) *logContent {
@@ -202,13 +194,11 @@ func (logged *logContent) readFrames(reader io.Reader) error {
 		salts, logged.pageSize = [8]byte{}, usual
 	}
 	current := make(frame, frameHeader+logged.pageSize)
-	pages := map[int64]bool{} // of a transaction, which has each once, but perhaps that of its commit
-	unseen := 0               // commits whose frame is destroyed: a page comes again without one
-	doubtful := 0             // commits whose frame may be mixed
+	lost := lostCommits{pages: map[int64]bool{}}
 	whole, sum := true, binary.BigEndian.Uint64(logged.header[24:])
 	for number := int64(1); ; number++ {
 		if _, err := io.ReadFull(reader, current); err != nil {
-			logged.lost += doubtful
+			logged.lost = lost.count + lost.doubtful
 			return err
 		}
 		if salts == [8]byte{} {
@@ -226,28 +216,17 @@ func (logged *logContent) readFrames(reader io.Reader) error {
 			continue
 		}
 		logged.all = number
-		if !whole {
-			doubtful = 0 // more is damaged, as by a power cut
-		}
-		if !whole && logged.mayBeMixed(number) {
-			// The sector of a mixed frame also has the end of the frame before.
-			if current.commits() && (wholeBefore || logged.lost+unseen > 0) {
-				doubtful = 1
-			}
-			continue
+		if intact {
+			logged.add(current, number)
 		}
 		switch {
-		case intact:
-			logged.add(current, number)
-		case current.commits():
-			logged.lost += 1 + unseen
-		case pages[current.number()]:
-			unseen, doubtful = 1, 0
-		}
-		pages[current.number()] = true
-		if current.commits() {
-			unseen = 0
-			clear(pages)
+		case whole:
+			lost.add(current, intact)
+		case logged.mayBeMixed(number):
+			lost.addMixed(current, wholeBefore)
+		default:
+			lost.doubtful = 0 // more is damaged, as by a power cut
+			lost.add(current, false)
 		}
 	}
 }
