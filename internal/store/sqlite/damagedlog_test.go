@@ -178,9 +178,18 @@ func TestDamagedCommitBesideMixedFrame(t *testing.T) {
 					ends[1] = readLog(h.path).used
 				}
 				h.remember("crash")
-				h.all[0].log[logOf(t, h.all[0]).end(ends[0])-1] ^= 1
-				err := logOf(t, h.all[0]).check(h.path)
-				expect.Message(t, fmt.Sprint("the log with commits at ", ends), err, "commits (2) are behind the damage")
+				logged := logOf(t, h.all[0])
+				start := logged.end(ends[0] - 1) // of the frame of the damaged commit
+				for place, at := range map[string]int64{
+					"its page":                         logged.end(ends[0]) - 1,
+					"its checksum":                     start + 16,
+					"the checksum of the frame before": logged.end(ends[0]-2) + 16,
+				} {
+					log := slices.Clone(h.all[0].log)
+					log[at] ^= 1
+					err := readLogFrom(bytes.NewReader(log)).check(h.path)
+					expect.Message(t, fmt.Sprintf("the log with commits at %d, damaged in %s", ends, place), err, "are behind the damage")
+				}
 			})
 		}
 	}

@@ -195,7 +195,10 @@ func (logged *logContent) readFrames(reader io.Reader) error {
 	}
 	current := make(frame, frameHeader+logged.pageSize)
 	lost := lostCommits{pages: map[int64]bool{}}
-	whole, sum := true, binary.BigEndian.Uint64(logged.header[24:])
+	// A frame may be whole behind a damaged one: its checksum follows from the one that the frame before states or,
+	// if only that is damaged, has.
+	whole, stated := true, binary.BigEndian.Uint64(logged.header[24:])
+	before := stated
 	for number := int64(1); ; number++ {
 		if _, err := io.ReadFull(reader, current); err != nil {
 			logged.lost = lost.count + lost.doubtful
@@ -205,10 +208,14 @@ func (logged *logContent) readFrames(reader io.Reader) error {
 			salts = current.salts()
 		}
 		wholeBefore := whole
-		whole = current.salts() == salts &&
-			logged.header.checksum(logged.header.checksum(sum, current[:8]), current.page()) == current.checksum()
+		whole = false
+		if current.salts() == salts {
+			computed := logged.checksum(stated, current)
+			whole = computed == current.checksum() || logged.checksum(before, current) == current.checksum()
+			before = computed
+		}
 		intact = intact && whole
-		sum = current.checksum() // the next frame may be whole although this one is not
+		stated = current.checksum()
 		if !current.isOf(salts) {
 			if current.salts() == [8]byte{} {
 				logged.all = number // a frame that is lost: one of an earlier log has salts
@@ -229,6 +236,11 @@ func (logged *logContent) readFrames(reader io.Reader) error {
 			lost.add(current, false)
 		}
 	}
+}
+
+// checksum returns the checksum of a frame after that of the frame before.
+func (logged *logContent) checksum(before uint64, current frame) uint64 {
+	return logged.header.checksum(logged.header.checksum(before, current[:8]), current.page())
 }
 
 // add adds a frame that is not damaged.
