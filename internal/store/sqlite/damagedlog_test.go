@@ -180,13 +180,19 @@ func TestDamagedCommitBesideMixedFrame(t *testing.T) {
 				h.remember("crash")
 				logged := logOf(t, h.all[0])
 				start := logged.end(ends[0] - 1) // of the frame of the damaged commit
-				for place, at := range map[string]int64{
-					"its page":                         logged.end(ends[0]) - 1,
-					"its checksum":                     start + 16,
-					"the checksum of the frame before": logged.end(ends[0]-2) + 16,
-				} {
+				places := map[string][]int64{
+					"its page":                         {logged.end(ends[0]) - 1},
+					"its checksum":                     {start + 16},
+					"the checksum of the frame before": {logged.end(ends[0]-2) + 16},
+				}
+				if mixed == 1 { // a mixed frame behind other damage
+					places["its page and the last one"] = []int64{logged.end(ends[0]) - 1, logged.end(ends[1]) - 1}
+				}
+				for place, damaged := range places {
 					log := slices.Clone(h.all[0].log)
-					log[at] ^= 1
+					for _, at := range damaged {
+						log[at] ^= 1
+					}
 					err := readLogFrom(bytes.NewReader(log)).check(h.path)
 					expect.Message(t, fmt.Sprintf("the log with commits at %d, damaged in %s", ends, place), err, "are behind the damage")
 				}
