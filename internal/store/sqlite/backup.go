@@ -131,8 +131,7 @@ var logSuffixes = [...]string{"-wal", "-shm", "-journal", damagedSuffix}
 func checkAlone(path string) error {
 	for _, suffix := range logSuffixes {
 		if _, err := os.Lstat(path + suffix); err == nil {
-			return fmt.Errorf("%s belongs to an old store; "+
-				"move it to the directory of that store, or to another one", path+suffix)
+			return errOldStore(path + suffix)
 		}
 	}
 	return nil
@@ -143,8 +142,10 @@ func openCopied(path string) (*sqlite.Conn, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.New("the file does not exist")
 	}
-	_, wrongLog := checkLog(path)
-	if err := cmp.Or(checkRegular(path), wrongLog); err != nil {
+	if err := cmp.Or(checkRegular(path), checkNew(path)); err != nil {
+		return nil, err
+	}
+	if _, err := checkStored(path); err != nil {
 		return nil, err
 	}
 	conn, err := openConn(path, forReaders, sqlite.OpenReadWrite)

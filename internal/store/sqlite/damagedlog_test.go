@@ -287,7 +287,7 @@ func TestCheckLogDuringWrites(t *testing.T) {
 		return true
 	})
 	for range 300 {
-		if _, err := checkLog(h.path); err != nil {
+		if _, err := checkContents(h.path); err != nil {
 			t.Error(err)
 			break
 		}

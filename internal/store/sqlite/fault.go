@@ -128,7 +128,7 @@ func (files *openFiles) missingFile(file *openFile, cause error) *fault {
 	}
 	found.passing = true
 	found.next = fmt.Sprintf("move it back; to use another file at this path, stop the service, run %s and start it again (%v)",
-		withoutLog(files.target), cause)
+		without(files.target, "-wal"), cause)
 	return found
 }
 

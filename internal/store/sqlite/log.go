@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"time"
+	"slices"
 
 	"zombiezen.com/go/sqlite"
 
@@ -130,6 +130,9 @@ type logContent struct {
 
 	marks    map[mark]bool // that the database may have
 	markPage int64         // of the database
+
+	firstPage firstPage // of the database after the last commit that SQLite uses, if the log has it
+	pending   firstPage // after that, perhaps without a commit
 }
 
 // end is where a number of frames ends in the file.
@@ -245,8 +248,11 @@ func (logged *logContent) checksum(before uint64, current frame) uint64 {
 
 // add adds a frame that is not damaged.
 func (logged *logContent) add(intact frame, number int64) {
+	if intact.number() == 1 {
+		logged.pending = slices.Clone(intact.page())
+	}
 	if intact.commits() {
-		logged.used = number
+		logged.used, logged.firstPage = number, logged.pending
 	}
 	if marks, found := marksIn(intact.page()); found {
 		for _, mark := range marks {
@@ -291,23 +297,8 @@ func readMark(database io.ReaderAt, number, pageSize int64) (now mark, err error
 	return marks[0], err
 }
 
-// checkLog returns an error if the log of the database at path is damaged or belongs to another
-// database. Otherwise it returns the size of the incomplete transaction at its end. This process
-// must have opened no connection to the database: closing a file ends the locks of a process
-// (POSIX).
-func checkLog(path string) (incomplete int64, err error) {
-	path = resolve(path)
-	// Other programs may change the files in between. What is wrong is wrong each time.
-	const attempts = 5
-	for range attempts {
-		log := readLog(path)
-		if err = log.check(path); err == nil {
-			return log.end(log.all) - log.end(log.used), nil
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	return 0, err
-}
+// incomplete returns the size of the incomplete transaction at the end of the log.
+func (logged *logContent) incomplete() int64 { return logged.end(logged.all) - logged.end(logged.used) }
 
 func (logged *logContent) check(path string) error {
 	const stop = "stop every program that uses these files, and run"
@@ -320,12 +311,12 @@ func (logged *logContent) check(path string) error {
 	case !logged.belongsToFile(path):
 		return fmt.Errorf("%[1]s-wal is the log of another database than %[1]s, perhaps an older or newer one; nothing "+
 			"was changed; put back the database of this log; or, to use %[1]s without it, %[2]s %[3]s",
-			path, stop, withoutLog(path))
+			path, stop, without(path, "-wal"))
 	}
 	return nil
 }
 
-// withoutLog returns the command that takes the log from the database at path.
-func withoutLog(path string) string {
-	return fmt.Sprintf("mv %s %s", shell.Quote(path+"-wal"), shell.Quote(path+"-wal.other"))
+// without returns the command that takes a file from the database at path.
+func without(path, suffix string) string {
+	return fmt.Sprintf("mv %s %s", shell.Quote(path+suffix), shell.Quote(path+suffix+".other"))
 }

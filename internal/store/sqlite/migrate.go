@@ -73,10 +73,12 @@ func checkID(conn *sqlite.Conn) error {
 		return err
 	}
 	if id != applicationID {
-		return errors.New("this is not a store of plantstore; give the path of another file")
+		return errOtherProgram
 	}
 	return nil
 }
+
+var errOtherProgram = errors.New("this is not a store of plantstore; give the path of another file")
 
 // checkOurs returns the number of migrations, and an error unless the file is a store of
 // this release or an older one.
@@ -94,11 +96,24 @@ func checkKnown(conn *sqlite.Conn) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	return int(have), checkNotNewer(have)
+}
+
+func checkNotNewer(have int64) error {
 	if have > int64(len(schema)) {
-		return 0, fmt.Errorf("the file has schema %d of a newer plantstore, this program supports up to %d; "+
+		return fmt.Errorf("the file has schema %d of a newer plantstore, this program supports up to %d; "+
 			"use a newer plantstore, or restore an older backup", have, len(schema))
 	}
-	return int(have), nil
+	return nil
+}
+
+// checkVersion returns an error if the number of migrations of a store cannot be right: the transaction that
+// makes a file a store makes the first one, too.
+func checkVersion(have int64) error {
+	if have < 1 {
+		return fmt.Errorf("%s (user_version is %d)", adviceDamaged, have)
+	}
+	return checkNotNewer(have)
 }
 
 // checkCurrent returns an error unless the file is a store with the schema of this

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,7 +29,7 @@ const busyTimeout = 5 * time.Second
 // schema if necessary. The path [Memory] opens a new store in memory.
 func Open(ctx context.Context, path string) (s *Store, err error) {
 	defer describeOpen(path, &err)
-	incomplete, err := checkFiles(path)
+	files, err := checkFiles(path)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +42,7 @@ func Open(ctx context.Context, path string) (s *Store, err error) {
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	s = newStore(path, conn, found, incomplete)
+	s = newStore(path, conn, found, files.log.incomplete())
 	if path == Memory {
 		s.readers = s.writer // a database in memory has only one connection
 		return s, nil
@@ -92,7 +93,10 @@ func describeOpen(path string, err *error) {
 }
 
 func openExisting(path string, mode sqlite.OpenFlags) (*Store, error) {
-	incomplete, err := checkFiles(path)
+	if err := cmp.Or(checkPath(path), checkOneName(path)); err != nil {
+		return nil, err
+	}
+	files, err := checkStored(path)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +107,7 @@ func openExisting(path string, mode sqlite.OpenFlags) (*Store, error) {
 	if err := checkCurrent(conn); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	s := newStore(path, conn, len(schema), incomplete)
+	s := newStore(path, conn, len(schema), files.log.incomplete())
 	return s, s.openReaders(mode)
 }
 
@@ -151,7 +155,7 @@ func openPool(path string, mode sqlite.OpenFlags) (chan *sqlite.Conn, error) {
 
 // adviceDamaged says what to do about a store that may be damaged.
 const adviceDamaged = "the disk cannot be read, or the file is damaged; if the log of the operating system has no error " +
-	"of the disk, stop the service, move the file and its -wal and -shm files to another directory, " +
+	"of the disk, stop the service, move the file and its -wal, -shm and -journal files to another directory, " +
 	"and restore a backup (plantstore restore)"
 
 const (
@@ -168,7 +172,7 @@ var advices = map[sqlite.ResultCode]string{
 	sqlite.ResultReadOnly: adviceUnwritable,
 	sqlite.ResultCantOpen: adviceUnwritable,
 	sqlite.ResultPerm:     adviceUnwritable,
-	sqlite.ResultNotADB:   "this is not a SQLite database; give the path of another file",
+	sqlite.ResultNotADB:   errNoDatabase.Error(),
 	sqlite.ResultCorrupt:  adviceDamaged,
 	sqlite.ResultIOErr:    "the disk cannot be read or written; see the log of the operating system",
 }

@@ -20,13 +20,15 @@ func Check(path string) error {
 	return err
 }
 
-// checkFiles returns an error if the files of a store at path are not to be used, and the result
-// of checkLog.
-func checkFiles(path string) (incomplete int64, err error) {
-	if err := cmp.Or(checkPath(path), checkOneName(path)); err != nil || path == Memory {
-		return 0, err
+// checkFiles returns an error if the files of a store at path are not to be used, and what they have.
+func checkFiles(path string) (found contents, err error) {
+	if path == Memory {
+		return contents{log: &logContent{}}, nil
 	}
-	return checkLog(path)
+	if err := cmp.Or(checkPath(path), checkOneName(path)); err != nil {
+		return found, err
+	}
+	return checkContents(path)
 }
 
 // checkPath returns an error that explains a wrong path. SQLite only reports
@@ -41,15 +43,6 @@ func checkPath(path string) error {
 func checkFolder(path string) error {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("the directory %s does not exist; create it first", path)
-	}
-	return nil
-}
-
-// checkNew returns an error if there is no database yet, but a log or another file of one.
-func checkNew(path string) error {
-	logs := checkAlone(path) // first: another program may create the file and then its log
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return logs
 	}
 	return nil
 }

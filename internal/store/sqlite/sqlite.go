@@ -8,8 +8,9 @@
 // checkpoint.go keeps the write-ahead log short, and untouched.go notices what another program does to
 // the file meanwhile. plants.go, tokens.go and changes.go each have a table, its statements and its
 // rows. path.go checks the path of a store, open.go and defensive.go open the connections, migrate.go
-// updates the schema, and operators see health.go. log.go reads the write-ahead log before SQLite
-// does, and lostcommits.go counts what damage in it hides. files.go has the files that are watched,
+// updates the schema, and operators see health.go. contents.go reads the files before SQLite does:
+// the database in header.go, a rollback journal in journal.go and the write-ahead log in log.go, and
+// lostcommits.go counts what damage in the log hides. files.go has the files that are watched,
 // fault.go decides what other programs have done to them, and damage.go records damage. backup.go
 // copies the files, and copy.go copies the plants and tokens.
 package sqlite
