@@ -21,7 +21,6 @@
 package httpapi
 
 import (
-	"context"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -84,7 +83,7 @@ type Options struct {
 
 	// SignIn returns how people sign in at an identity provider, or nil while they cannot. A nil
 	// SignIn means that there is no provider.
-	SignIn func(context.Context) *SignIn
+	SignIn func() *SignIn
 
 	// BaseURL is the public address of the service, as [docs.ParseBaseURL] returns
 	// it. Nil means the host of each request and no path.

@@ -80,6 +80,9 @@ func newKeySet(config Config) *keySet {
 		client: &http.Client{
 			Transport: private{cmp.Or(config.Transport, http.DefaultTransport)},
 			Timeout:   fetchTime,
+			CheckRedirect: func(r *http.Request, _ []*http.Request) error {
+				return fmt.Errorf("it redirects to %s, and redirects are not followed", r.URL.Redacted())
+			},
 		},
 		log:     config.Log,
 		waiting: semaphore.NewWeighted(maxWaiting),
@@ -176,15 +179,28 @@ func (d discovery) checkSignIn() error {
 		if err == nil {
 			err = checkURL(u)
 		}
-		if err != nil || u.Host == "" {
+		if err == nil {
+			err = checkHost(u.Host)
+		}
+		if err != nil {
 			return fmt.Errorf("the discovery document has no usable %s: %w", name, err)
 		}
 	}
 	return nil
 }
 
-func (k *keySet) discover() (found discovery, err error) {
-	err = k.get(strings.TrimSuffix(k.issuer, "/")+"/.well-known/openid-configuration", &found)
+// checkHost returns an error unless a host can be a source in a Content-Security-Policy that
+// means this host alone. The package net/url accepts "*", ",", ";" and blanks beyond ASCII.
+func checkHost(host string) error {
+	const characters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._:[]"
+	if host == "" || strings.Trim(host, characters) != "" {
+		return fmt.Errorf("the host %q must consist of letters, digits, dots and hyphens", host)
+	}
+	return nil
+}
+
+func (k *keySet) discover(ctx context.Context) (found discovery, err error) {
+	err = k.get(ctx, strings.TrimSuffix(k.issuer, "/")+"/.well-known/openid-configuration", &found)
 	if err == nil && found.Issuer != k.issuer {
 		err = fmt.Errorf("the discovery document is that of the issuer %q", found.Issuer)
 	}
@@ -193,7 +209,8 @@ func (k *keySet) discover() (found discovery, err error) {
 
 // fetch returns the keys by their ID, and all of them by the empty ID.
 func (k *keySet) fetch() (map[string][]jose.JSONWebKey, error) {
-	discovered, err := k.discover()
+	ctx := context.Background() // the tokens that wait share the fetch, so none of them can cancel it
+	discovered, err := k.discover(ctx)
 	switch {
 	case err != nil:
 		return nil, err
@@ -203,7 +220,7 @@ func (k *keySet) fetch() (map[string][]jose.JSONWebKey, error) {
 	var document struct {
 		Keys []json.RawMessage `json:"keys"`
 	}
-	if err := k.get(discovered.Keys, &document); err != nil {
+	if err := k.get(ctx, discovered.Keys, &document); err != nil {
 		return nil, err
 	}
 	found := map[string][]jose.JSONWebKey{}
@@ -229,8 +246,12 @@ func (k *keySet) fetch() (map[string][]jose.JSONWebKey, error) {
 }
 
 // get reads a JSON document of the provider.
-func (k *keySet) get(url string, document any) error {
-	resp, err := k.client.Get(url)
+func (k *keySet) get(ctx context.Context, url string, document any) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := k.client.Do(req)
 	if err != nil {
 		return err
 	}
@@ -244,8 +265,7 @@ func (k *keySet) get(url string, document any) error {
 	return nil
 }
 
-// private keeps requests private, also after redirects and to a URL of the discovery
-// document.
+// private keeps requests private, also to a URL of the discovery document.
 type private struct{ http.RoundTripper }
 
 func (p private) RoundTrip(r *http.Request) (*http.Response, error) {

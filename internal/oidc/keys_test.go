@@ -194,7 +194,9 @@ func TestProviderFails(t *testing.T) {
 	}{
 		"nothing":        {err: errors.New("no route")},
 		"an error":       {status: http.StatusInternalServerError},
-		"a redirect":     {status: http.StatusFound, location: "http://evil.example/keys"},
+		"a redirect":     {path: discoveryPath, status: http.StatusFound, location: oidctest.Issuer + "/keys"},
+		"keys elsewhere": {path: "/keys", status: http.StatusFound, location: "https://other.example/keys"},
+		"keys in public": {path: "/keys", status: http.StatusSeeOther, location: "http://evil.example/keys"},
 		"a page":         {status: http.StatusOK, text: "<html>" + strings.Repeat("x", 5000)},
 		"no keys":        {path: "/keys", text: `{"keys":[]}`},
 		"only secrets":   {path: "/keys", text: `{"keys":[{"kty":"oct","k":"AAAA","kid":"b"}]}`},

@@ -12,8 +12,10 @@
 //
 // RFC 8725 has the best practices; rfc8725_test.go goes through them.
 //
-// The package fetches nothing before the first token, so the service starts while
+// An Issuer fetches nothing before the first token, so the service starts while
 // the provider is down. It keeps working with the keys that it has.
+//
+// A [SignIn] knows where people sign in, for the page.
 package oidc
 
 import (

@@ -7,7 +7,6 @@
 package page
 
 import (
-	"context"
 	"embed"
 	"fmt"
 	"html"
@@ -44,7 +43,7 @@ var mediaTypes = map[string]string{
 // Handlers returns the handlers of GET requests, by path: / for the page, and /page/ with
 // the files that it needs. People can sign in with what signIn returns; it is nil, or returns
 // nil, if they cannot.
-func Handlers(signIn func(context.Context) *SignIn) map[string]http.Handler {
+func Handlers(signIn func() *SignIn) map[string]http.Handler {
 	handlers := map[string]http.Handler{}
 	entries, _ := files.ReadDir("files") // a part of the program, so there is no error
 	for _, entry := range entries {
@@ -64,12 +63,12 @@ func Handlers(signIn func(context.Context) *SignIn) map[string]http.Handler {
 }
 
 // index serves the page, with what signIn returns in its element meta.
-func index(file docs.File, signIn func(context.Context) *SignIn) http.Handler {
+func index(file docs.File, signIn func() *SignIn) http.Handler {
 	plain := file.Handler()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var provider *SignIn
 		if signIn != nil {
-			provider = signIn(r.Context())
+			provider = signIn()
 		}
 		if provider == nil {
 			plain.ServeHTTP(w, r)

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"context"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -88,7 +87,7 @@ func TestSignIn(t *testing.T) {
 		ClientID: `a"<b>`, Audience: "https://plants.example", Scope: "read write",
 		Authorization: "https://login.example/authorize", Token: "https://api.login.example:8443/token",
 	}
-	page := Handlers(func(context.Context) *SignIn { return &provider })["/"]
+	page := Handlers(func() *SignIn { return &provider })["/"]
 	w := httptest.NewRecorder()
 	page.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://plants.example/", nil))
 	want := strings.Replace(policy, "connect-src 'self'", "connect-src 'self' https://api.login.example:8443", 1)
@@ -101,7 +100,7 @@ func TestSignIn(t *testing.T) {
 		t.Errorf("the page lacks %s", meta)
 	}
 	provider = SignIn{}
-	none := Handlers(func(context.Context) *SignIn { return nil })["/"]
+	none := Handlers(func() *SignIn { return nil })["/"]
 	if text(t, none) != text(t, Handlers(nil)["/"]) {
 		t.Error("while the provider cannot be reached, the page is not the plain one")
 	}

@@ -2,11 +2,14 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/plantstore/plantstore/internal/httpapi"
+	"github.com/plantstore/plantstore/internal/oidc"
 	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/ticker"
 )
@@ -49,4 +52,25 @@ func writeMetrics(s store.Store) prometheus.Collector {
 		}
 		return 1
 	})
+}
+
+// findSignIn asks an identity provider where people sign in, and again in the background until
+// stop is called. It returns how they sign in, as far as that is known.
+func findSignIn(ctx context.Context, config oidc.Config) (signIn func() *httpapi.SignIn, stop func()) {
+	provider := oidc.NewSignIn(config)
+	provider.Update(ctx)
+	signIn = func() *httpapi.SignIn {
+		authorization, token := provider.Endpoints()
+		if token == "" {
+			return nil
+		}
+		return &httpapi.SignIn{
+			ClientID:      config.ClientID,
+			Audience:      config.Audience,
+			Scope:         fmt.Sprintf("offline_access %[1]sread %[1]swrite", config.ScopePrefix),
+			Authorization: authorization,
+			Token:         token,
+		}
+	}
+	return signIn, ticker.Start(ctx, oidc.SignInPause, provider.Update)
 }

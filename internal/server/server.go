@@ -56,24 +56,6 @@ type Config struct {
 	Settings        []any         // that differ from their defaults, for the log: [slog.Attr] without secrets
 }
 
-// signIn returns how people sign in at an identity provider.
-func signIn(config oidc.Config) func(context.Context) *httpapi.SignIn {
-	provider := oidc.NewSignIn(config)
-	return func(ctx context.Context) *httpapi.SignIn {
-		authorization, token := provider.Endpoints(ctx)
-		if token == "" {
-			return nil
-		}
-		return &httpapi.SignIn{
-			ClientID:      config.ClientID,
-			Audience:      config.Audience,
-			Scope:         fmt.Sprintf("offline_access %[1]sread %[1]swrite", config.ScopePrefix),
-			Authorization: authorization,
-			Token:         token,
-		}
-	}
-}
-
 // Build identifies the program.
 type Build struct{ Version, Commit, Go string }
 
@@ -96,9 +78,6 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 		config.OIDC.Log = log
 		if issuer, err = oidc.New(config.OIDC); err != nil {
 			return err
-		}
-		if config.OIDC.ClientID != "" {
-			config.HTTP.SignIn = signIn(config.OIDC)
 		}
 	}
 	if err := open.Check(config.Store); err != nil {
@@ -173,6 +152,11 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 	options := config.HTTP
 	options.Plants, options.Changes, options.Tokens = store, changes, tokens
 	options.Metrics, options.Log = metrics, log
+	if config.OIDC.ClientID != "" && config.HTTP.Page {
+		var stop func()
+		options.SignIn, stop = findSignIn(ctx, config.OIDC)
+		defer stop()
+	}
 	handler, err := httpapi.New(options)
 	if err != nil {
 		return err

@@ -31,8 +31,8 @@ type Provider struct {
 
 	t testing.TB
 
-	// Change changes each response, and Delay is how long it is on its way. Set them
-	// while there is no request.
+	// Change changes each response, and Delay is how long it is on its way, or until the
+	// client gives up. Set them while there is no request.
 	Change func(path string, w *httptest.ResponseRecorder)
 	Delay  time.Duration
 
@@ -114,7 +114,16 @@ func (p *Provider) Requests() int {
 
 // RoundTrip makes p an [http.RoundTripper].
 func (p *Provider) RoundTrip(r *http.Request) (*http.Response, error) {
-	defer time.Sleep(p.Delay)
+	resp, err := p.respond(r)
+	select {
+	case <-time.After(p.Delay):
+		return resp, err
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
+}
+
+func (p *Provider) respond(r *http.Request) (*http.Response, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.requests++
@@ -140,7 +149,8 @@ func (p *Provider) RoundTrip(r *http.Request) (*http.Response, error) {
 		p.t.Errorf("the provider got a request for %s", r.URL)
 	}
 	w.Header().Set("Content-Type", "application/json")
-	if err := json.NewEncoder(w).Encode(body); err != nil {
+	// To the body, because a write to w itself would fix the header before Change.
+	if err := json.NewEncoder(w.Body).Encode(body); err != nil {
 		p.t.Error(err)
 	}
 	if p.Change != nil {
