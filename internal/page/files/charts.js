@@ -1,7 +1,7 @@
 // @ts-check
 // A small picture of the store, at a bounded cost: ten counts, and the changes that come anyway.
 import { send } from "./api.js";
-import { $, calm, counted, input, isElsewhere, make, number, shown, tell } from "./dom.js";
+import { $, calm, counted, input, isElsewhere, make, number, setText, shown, tell } from "./dom.js";
 import { address, go, view } from "./filter.js";
 import { token } from "./session.js";
 
@@ -36,15 +36,21 @@ async function bars() {
   const tags = counts.map(({ body: { count, more } }, i) => ({ tag: body[i] ?? "", count, more }));
   const largest = Math.max(1, ...tags.map((it) => it.count));
   tell("tags-title", tags.length < 10 ? "Plants by tag" : `The first ten tags${prefix && ` that begin with “${shown(prefix)}”`}, by name`);
-  const items = tags.map(({ tag, count, more }) => {
-    const href = address({ q: "", tag, plant: null, order: "" });
-    const link = make("a", { href, "data-tag": tag }, make("bdi", {}, shown(tag).trim() || "(empty)"));
-    const amount = make("span", { class: "amount" }, number.format(count) + (more ? "+" : ""));
-    const width = String((100 * count) / largest);
-    return make("li", {}, link, amount, svg("0 0 100 1", ["rect", { width, height: "1" }]));
-  });
-  $("tag-bars").replaceChildren(...items);
+  const list = $("tag-bars");
+  while (list.children.length > tags.length) list.lastElementChild?.remove();
+  for (const [i, { tag, count, more }] of tags.entries()) {
+    const item = list.children[i] ?? list.appendChild(emptyBar()); // one that is there stays, for clicks
+    const link = item.querySelector("a");
+    link?.setAttribute("href", address({ q: "", tag, plant: null, order: "" }));
+    link?.setAttribute("data-tag", tag);
+    setText(link?.firstElementChild, shown(tag).trim() || "(empty)");
+    setText(item.querySelector(".amount"), number.format(count) + (more ? "+" : ""));
+    item.querySelector("rect")?.setAttribute("width", String((100 * count) / largest));
+  }
 }
+
+const emptyBar = () =>
+  make("li", {}, make("a", {}, make("bdi")), make("span", { class: "amount" }), svg("0 0 100 1", ["rect", { height: "1" }]));
 
 /** Draws the line of the changes. */
 const line = calm(() => {

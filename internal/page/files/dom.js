@@ -19,10 +19,16 @@ export function make(name, attributes = {}, ...children) {
   return element;
 }
 
+/** Writes a text only if it differs: another text node would end a selection of it.
+ *  @type {(element: Element | null | undefined, text: string) => void} */
+export function setText(element, text) {
+  if (element && element.textContent !== text) element.textContent = text;
+}
+
 /** Shows a text in an element, or hides the element if the text is empty.
  *  @type {(id: string, text: string) => void} */
 export function tell(id, text) {
-  if ($(id).textContent !== text) $(id).textContent = text;
+  setText($(id), text);
   $(id).hidden = text === "";
 }
 
@@ -41,9 +47,14 @@ export const counted = (n, noun) => `${number.format(n)} ${noun}${n === 1 ? "" :
 
 const clock = new Intl.DateTimeFormat("en-CA", { dateStyle: "short", timeStyle: "short", hourCycle: "h23" });
 
-/** A time of the service, in the zone of the person. @type {(text: string) => Element} */
-export const time = (text) =>
-  make("time", { datetime: text, title: text }, clock.format(new Date(text)).replace(",", ""));
+/** A time of the service, in the zone of the person, in a new element or in one that is there.
+ *  @param {string} text
+ *  @param {Element} element */
+export function time(text, element = make("time")) {
+  for (const attribute of ["datetime", "title"]) element.setAttribute(attribute, text);
+  setText(element, clock.format(new Date(text)).replace(",", ""));
+  return element;
+}
 
 /** A function that calls another one at most once in each time, in milliseconds, and after the last call.
  *  @type {(call: () => unknown, every: number | (() => number)) => () => void} */

@@ -2,7 +2,7 @@
 // What is looked for: the search, the tag and the opened plant. The address has them, so that it
 // can be shared and the back button works.
 import { Failure, send } from "./api.js";
-import { $, calm, counted, input, make, number, tell } from "./dom.js";
+import { $, calm, counted, input, make, number, setText, tell } from "./dom.js";
 import { token } from "./session.js";
 /** @import {View} from "./types" */
 
@@ -89,11 +89,11 @@ export async function count() {
     const { body } = await send("get", "/plants:count", { query: sent });
     if (JSON.stringify(sent) !== JSON.stringify(parameters())) return;
     hasMany = body.more;
-    $("count").textContent = hasMany ? `more than ${number.format(body.count)} plants` : counted(body.count, "plant");
+    setText($("count"), hasMany ? `more than ${number.format(body.count)} plants` : counted(body.count, "plant"));
     $("plants").setAttribute("aria-rowcount", hasMany ? "-1" : String(body.count + 1));
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    $("count").textContent = "Plants";
+    setText($("count"), "Plants");
     if (!error.isNameless && token.get()) tell("message", error.message);
   }
 }

@@ -2,7 +2,7 @@
 // The table. It knows how to read each page that was seen, but has only those near the window in
 // memory: the others are as tall as they were. So a million plants cost no more than some hundred.
 import { Failure, send } from "./api.js";
-import { $, brief, calm, isElsewhere, make, shown, tell, time } from "./dom.js";
+import { $, brief, calm, isElsewhere, make, setText, shown, tell, time } from "./dom.js";
 import { address, go, orderOf, orders, parameters, recount, view } from "./filter.js";
 import { token } from "./session.js";
 /** @import {Page, Parameters, Plant} from "./types" */
@@ -138,25 +138,24 @@ function fill(page, plants, next) {
   if (next && after && JSON.stringify(after.query) !== JSON.stringify(next)) {
     Object.assign(after, { query: next, stale: true }); // what is between them has changed
   }
-  const [focused, wasBox] = [document.activeElement?.closest("tr")?.dataset["id"], isBox()];
+  const [focused, wasBox] = [focusedRow(), isBox()];
   const begin = pages.slice(0, i).reduce((sum, { count }) => sum + count, 2);
   const filled = plants.map((plant, n) => {
-    const name = () => make("th", { scope: "row" }, make("a", { tabindex: "-1" }));
     const here = rows.get(plant.id);
-    const id = () => make("td", {}, make("input", { type: "checkbox", tabindex: "-1" }), make("span"));
-    const row = here?.row ?? make("tr", {}, id(), name(), make("td"), make("td"));
+    const row = here?.row ?? emptyRow();
     put(row, plant, fresh.delete(plant.id) || (here?.plant.etag ?? plant.etag) !== plant.etag);
     row.setAttribute("aria-rowindex", String(begin + n));
     return row;
   });
-  page.body.replaceChildren(...filled);
+  arrange(page.body, filled);
   for (const [id, { row }] of rows) if (!row.isConnected) rows.delete(id);
   page.body.removeAttribute("aria-hidden");
   page.body.style.removeProperty("height");
   page.count = plants.length;
   table.removeAttribute("aria-busy");
   rowHeight = filled[0]?.offsetHeight || rowHeight;
-  if (focused && rows.has(focused)) focus(focused, wasBox);
+  const hasMoved = focused !== focusedRow(); // out of its place and back, so the focus is lost
+  if (hasMoved && rows.has(focused ?? "")) focus(focused ?? null, wasBox, true);
   if (!table.querySelector("[tabindex='0']")) reach(table.querySelector("tr[data-id]"));
   if (i > 0) return;
   const isAll = !view.q && view.tag === null;
@@ -168,22 +167,35 @@ function fill(page, plants, next) {
   $("empty").hidden = !table.hidden || isAll;
 }
 
+/** Has a part of the table show some rows. One that has its place already stays in the document: a click whose button
+ *  goes down before it is taken out and up after it is put back would be lost.
+ *  @type {(body: HTMLTableSectionElement, filled: HTMLTableRowElement[]) => void} */
+function arrange(body, filled) {
+  for (const row of [...body.rows]) if (!filled.includes(row)) row.remove();
+  for (const [i, row] of filled.entries()) if (body.rows[i] !== row) body.insertBefore(row, body.rows[i] ?? null);
+}
+
+const emptyRow = () => make("tr", {},
+  make("td", {}, make("input", { type: "checkbox", tabindex: "-1" }), make("span")),
+  make("th", { scope: "row" }, make("a", { tabindex: "-1" }, make("bdi"))),
+  make("td", {}, make("bdi")), make("td", {}, make("time")));
+
 /** Shows a plant, which may be marked.
  *  @type {(row: HTMLTableRowElement, plant: Plant, isMarked: boolean) => void} */
 function put(row, plant, isMarked) {
-  const [id, name, tag, changed] = row.cells;
-  const link = name?.querySelector("a");
+  const box = row.querySelector("input");
+  const link = row.querySelector("a");
   if (row.dataset["etag"] !== plant.etag) {
-    id?.lastElementChild?.replaceChildren(plant.id);
-    id?.firstElementChild?.setAttribute("aria-label", `Select ${brief(plant.name) || plant.id}`);
+    setText(row.querySelector("span"), plant.id);
+    box?.setAttribute("aria-label", `Select ${brief(plant.name) || plant.id}`);
     if (chosen.has(plant.id)) chosen.set(plant.id, plant);
     if (plant.id.length > longest) table.style.setProperty("--id", `${(longest = plant.id.length)}ch`);
-    link?.replaceChildren(make("bdi", {}, shown(plant.name).trim() || "(no name)"));
-    tag?.replaceChildren(make("bdi", {}, shown(plant.tag)));
-    changed?.replaceChildren(time(plant.updated_at));
+    setText(row.querySelector("th bdi"), shown(plant.name).trim() || "(no name)");
+    setText(row.querySelector("td bdi"), shown(plant.tag));
+    time(plant.updated_at, row.querySelector("time") ?? undefined);
     Object.assign(row.dataset, { id: plant.id, etag: plant.etag });
   }
-  if (id?.firstElementChild instanceof HTMLInputElement) id.firstElementChild.checked = chosen.has(plant.id);
+  if (box) box.checked = chosen.has(plant.id);
   if (link) link.href = address({ ...view, plant: plant.id });
   rows.set(plant.id, { plant, row });
   select(row, plant);
@@ -220,6 +232,9 @@ export function apply(changes) {
   recount();
 }
 
+/** The plant whose row has the focus. */
+const focusedRow = () => document.activeElement?.closest("tr")?.dataset["id"];
+
 /** Whether the checkbox of a row has the focus. */
 const isBox = () => document.activeElement?.matches("#plants td input") ?? false;
 
@@ -238,12 +253,13 @@ function step(row, by) {
   return to !== undefined;
 }
 
-/** Gives the focus to the link or the checkbox of a plant, or to the first row in the window.
- *  @type {(id: string | null, toBox?: boolean) => void} */
-export function focus(id, toBox = false) {
+/** Gives the focus to the link or the checkbox of a plant, or to the first row in the window. Without a
+ *  scroll, the window stays where it is.
+ *  @type {(id: string | null, toBox?: boolean, preventScroll?: boolean) => void} */
+export function focus(id, toBox = false, preventScroll = false) {
   const row = rows.get(id ?? "")?.row;
   if (!row) return void step(null, 0);
-  /** @type {HTMLElement | null} */ (row.querySelector(toBox ? "input" : "a"))?.focus();
+  /** @type {HTMLElement | null} */ (row.querySelector(toBox ? "input" : "a"))?.focus({ preventScroll });
 }
 
 export function start() {

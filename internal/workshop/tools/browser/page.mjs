@@ -206,6 +206,29 @@ async function leave(page, button) {
   release();
 }
 
+// change changes some members of a plant.
+const change = (api, id, members) => api("PATCH", `/plants/${id}`, members, { "Content-Type": "application/merge-patch+json" });
+
+// meanwhile does something again and again, until the function that it returns is called and has waited for the last time.
+function meanwhile(every, act) {
+  let isOver = false;
+  const acting = (async () => {
+    for (let i = 0; !isOver; i++) {
+      await act(i);
+      await new Promise((resolve) => setTimeout(resolve, every));
+    }
+  })();
+  acting.catch(() => {}); // of a test that has failed before; the one that waits for the last time gets the error
+  return () => ((isOver = true), acting);
+}
+
+// counter counts the responses with plants from now on.
+function counter(page) {
+  let n = 0;
+  page.on("response", (it) => it.url().includes("/plants?") && n++);
+  return () => n;
+}
+
 async function drop(page, content, name = "plants.csv") {
   const dataTransfer = await page.evaluateHandle(([bytes, called]) => {
     const transfer = new DataTransfer();
@@ -486,6 +509,72 @@ describe("the page", { concurrency: 2 }, () => {
     await page.evaluate(() => scrollTo(0, 1000 * 44));
     await arrived();
     await until(() => ids(page), (it) => it.length <= 500);
+  });
+
+  check("no click is lost while others change the store", {}, async ({ start }) => {
+    const { api, open } = await start([], species);
+    const page = await open();
+    await until(async () => (await rows(page)).length, (n) => n > 50);
+    await until(() => state(page), "live");
+    const places = await page.locator("#plants tr[data-id]").evaluateAll((all) =>
+      all.slice(0, 12).map((it) => ({ id: it.dataset.id, x: it.cells[1].getBoundingClientRect().x + 40, y: it.getBoundingClientRect().y + 20 })));
+    const stop = meanwhile(1000, (i) => change(api, "506", { tag: `Changed ${i}` })); // Zelkova, far below
+    const refreshes = counter(page);
+    const lost = [];
+    for (let i = 0; i < 360; i++) {
+      const { id, x, y } = places[i % places.length];
+      await page.mouse.move(x, y);
+      await page.mouse.down();
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      await page.mouse.up();
+      if (await page.evaluate(() => new URLSearchParams(location.search).get("plant")) !== id) lost.push(i);
+    }
+    await stop();
+    assert.ok(refreshes() > 20, `the page has read the plants ${refreshes()} times meanwhile`);
+    assert.deepEqual(lost, [], `${lost.length} of 360 clicks are lost`);
+  });
+
+  check("a selection, a scrolled place and an open menu survive a refresh", {}, async ({ start }) => {
+    const { api, open } = await start([], species);
+    const page = await open();
+    await until(async () => (await rows(page)).length, (n) => n > 50);
+    await until(() => state(page), "live");
+    await until(() => page.locator("#tag-bars li").count(), 10);
+    const shown = (await ids(page))[3];
+    const stop = meanwhile(200, (i) => change(api, "506", { tag: `Changed ${i}` }));
+    const refreshes = counter(page);
+    const refreshed = (n) => until(refreshes, (now) => now >= n, "refreshes");
+    const selected = () => page.evaluate(() => getSelection().toString());
+    const select = (of) => page.locator(of).evaluate((it) => (getSelection().selectAllChildren(it), getSelection().toString()));
+
+    for (const of of [`#plants tr[data-id="${shown}"] th`, "#count"]) {
+      const before = await select(of);
+      assert.notEqual(before, "");
+      await refreshed(refreshes() + 3);
+      assert.equal(await selected(), before, `the selection in ${of}`);
+    }
+    const name = await select(`#plants tr[data-id="${shown}"] bdi >> nth=0`);
+    await change(api, shown, { tag: "Other" });
+    await row(page, shown).filter({ hasText: "Other" }).waitFor();
+    await refreshed(refreshes() + 3);
+    assert.equal(await selected(), name, "the name, while the tag of its plant changes");
+
+    await page.keyboard.press("/");
+    await page.keyboard.press("ArrowDown");
+    assert.notEqual(await page.evaluate(() => document.activeElement.closest("tr")), null);
+    await page.mouse.move(300, 600);
+    await page.mouse.wheel(0, 1200);
+    await until(() => page.evaluate(() => scrollY), 1200);
+    await refreshed(refreshes() + 4);
+    assert.equal(await page.evaluate(() => scrollY), 1200, "the scrolled place");
+    await page.evaluate(() => scrollTo(0, 0));
+
+    await page.locator("#account summary").click();
+    await page.locator("#separator").focus();
+    await refreshed(refreshes() + 4);
+    assert.equal(await page.locator("#account").evaluate((it) => it.open), true, "the menu is open");
+    assert.equal(await focused(page), "separator");
+    await stop();
   });
 
   check("the page shows what others change", {}, async ({ start }) => {
