@@ -185,6 +185,7 @@ func (f File) Handler() http.Handler {
 		h.Set("Cache-Control", "no-cache")
 		h.Set("Content-Security-Policy", cmp.Or(f.Policy, Policy))
 		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin") // a page that opens this one cannot change its address
 		send(w, r, f.MediaType, version(), f.Content, compressed)
 	})
 }

@@ -133,6 +133,9 @@ func TestHeaders(t *testing.T) {
 		if got := header.Get("Content-Type"); got != want+"; charset=utf-8" {
 			t.Errorf("%s has the type %q, want %q", path, got, want)
 		}
+		if got := header.Get("Cross-Origin-Opener-Policy"); got != "same-origin" {
+			t.Errorf("%s: the Cross-Origin-Opener-Policy is %q", path, got)
+		}
 		if resp := get(header.Get("ETag")); resp.StatusCode != http.StatusNotModified || header.Get("Referrer-Policy") != "no-referrer" {
 			t.Errorf("%s: a request with the ETag = %d; %v", path, resp.StatusCode, header)
 		}

@@ -43,7 +43,7 @@ export const pause = (seconds) => new Promise((resolve) => setTimeout(resolve, s
  *  @param {M} method
  *  @param {P} path
  *  @param {{id?: string, query?: Query<Paths[P][M]> & Parameters, body?: Body<Paths[P][M]>,
- *    headers?: Record<string, string>, signal?: AbortSignal, again?: boolean}} options
+ *    headers?: Record<string, string>, signal?: AbortSignal, again?: boolean, as?: string}} options
  *  @returns {Promise<{body: import("./types").Result<Paths[P][M]>, next: Parameters | undefined}>} */
 export async function send(method, path, options = {}) {
   const again = options.again ?? method === "get";
@@ -73,26 +73,27 @@ async function once(method, path, options) {
   return { body: text ? read(text) : undefined, next };
 }
 
-/** Sends a request and returns the response, which is a success. A token that has expired is renewed once.
+/** Sends a request and returns the response, which is a success. A token that has expired is renewed once. Another
+ *  token can be tried with as: if it is refused, the person stays signed in.
  *  @param {string} method
  *  @param {string} path
- *  @param {{id?: string, query?: object, body?: unknown, headers?: object, signal?: AbortSignal}} options
+ *  @param {{id?: string, query?: object, body?: unknown, headers?: object, signal?: AbortSignal, as?: string}} options
  *  @returns {Promise<Response>} */
 export async function open(method, path, options, isRenewed = false) {
-  const { id = "", query = {}, body, headers, signal } = options;
+  const { id = "", query = {}, body, headers, signal, as } = options;
   const parameters = new URLSearchParams(Object.entries(query).map(([k, v]) => [k, String(v)]));
   const address = `.${path.replace("{id}", encodeURIComponent(id))}`; // relative: a proxy may add a path
-  const sent = token.get();
+  const sent = as ?? token.get() ?? "";
   /** @type {RequestInit} */
   const init = { method: method.toUpperCase(), cache: "no-store", signal: signal ?? null };
-  init.headers = { Authorization: `Bearer ${sent}`, "Content-Type": "application/json", ...headers };
+  init.headers = { Authorization: `Bearer ${sent.replace(/[^\x20-\x7e]/g, "?")}`, "Content-Type": "application/json", ...headers };
   if (body !== undefined) init.body = write(body);
   const response = await fetch(parameters.size ? `${address}?${parameters}` : address, init).catch((error) => {
     throw signal?.aborted ? error : new Failure(0, silence);
   });
   if (response.ok) return response;
   const failure = explain(response, await response.text().catch(() => ""));
-  if (response.status !== 401 || !sent) throw failure;
+  if (response.status !== 401 || !sent || as !== undefined) throw failure;
   const silent = () => Promise.reject(new Failure(0, "The identity provider does not answer: try again."));
   if (!isRenewed && (await renew(sent).catch(silent))) return open(method, path, options, true);
   if (sent === token.get()) on.refused(failure.message);

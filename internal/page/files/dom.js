@@ -40,6 +40,16 @@ export const shown = (text = "") =>
 /** The beginning of a text, for a sentence. @type {(text: string) => string} */
 export const brief = (text) => shown(text.replace(/^(.{40}).+$/su, "$1…"));
 
+/** Asks the person in a dialog. Resolves to the value of the button that was clicked, or to "" if none was.
+ *  @type {(id: string) => Promise<string>} */
+export function choice(id) {
+  const dialog = /** @type {HTMLDialogElement} */ ($(id));
+  dialog.returnValue = "";
+  for (const button of dialog.querySelectorAll("button")) button.onclick = () => dialog.close(button.value);
+  if (!dialog.open) dialog.showModal();
+  return new Promise((resolve) => (dialog.onclose = () => resolve(dialog.returnValue)));
+}
+
 export const number = new Intl.NumberFormat("en");
 
 /** "1 plant", "12,345 plants". @type {(n: number, noun: string) => string} */

@@ -4,7 +4,7 @@
 import { on, send } from "./api.js";
 import * as bulk from "./bulk.js";
 import * as charts from "./charts.js";
-import { $, input, tell } from "./dom.js";
+import { $, brief, choice, input, tell } from "./dom.js";
 import * as files from "./files.js";
 import * as filter from "./filter.js";
 import * as live from "./live.js";
@@ -17,9 +17,40 @@ const account = /** @type {HTMLDetailsElement} */ ($("account"));
 /** Takes a token out of the address, whose fragment no server sees. */
 function takeToken() {
   const given = new URLSearchParams(location.hash.slice(1)).get("token");
-  if (given === null) return;
-  token.set(given.trim());
-  history.replaceState(null, "", location.pathname + location.search);
+  if (given !== null) history.replaceState(null, "", location.pathname + location.search);
+  return given?.trim();
+}
+
+/** The name of a token, or why the service refuses it. @type {(as: string) => Promise<string | Error>} */
+const nameOf = (as) => send("get", "/token", { as }).then(({ body }) => body.name, (error) => error);
+
+/** How the person is signed in, in words; empty if nobody is, or with a token that is refused. */
+async function signedInAs() {
+  if (wasSignedIn()) return "with your account";
+  const mine = token.get();
+  if (!mine) return "";
+  const name = await nameOf(mine);
+  return typeof name === "string" ? `as “${brief(name)}”` : "";
+}
+
+/** Begins with the token of a link, which anybody may have made: if it is bad, nothing changes, and somebody
+ *  who is signed in is asked. @param {string | undefined} given */
+async function beginWith(given) {
+  if (given === undefined || given === token.get()) return begin();
+  const theirs = await nameOf(given);
+  if (theirs instanceof Error) {
+    const why = `The token of the link was not taken: ${theirs.message}`;
+    if (!token.get() && !wasSignedIn()) return ask(why);
+    begin();
+    return tell("message", why);
+  }
+  const mine = await signedInAs();
+  if (mine) {
+    tell("other-text", `You are signed in ${mine}. This link is for “${brief(theirs)}”: what you change would be logged as theirs.`);
+    if ((await choice("other")) !== "take") return begin();
+  }
+  token.set(given);
+  begin();
 }
 
 /** Asks the person to sign in, and says why. @param {string} why */
@@ -105,7 +136,7 @@ $("forget").onclick = () => {
 };
 onSignOut(() => ask("You have signed out in another tab."));
 addEventListener("click", (e) => e.target instanceof Node && !account.contains(e.target) && (account.open = false));
-addEventListener("hashchange", () => (takeToken(), begin()));
+addEventListener("hashchange", () => beginWith(takeToken()));
 addEventListener("keydown", (e) => {
   const at = /** @type {HTMLElement} */ (document.activeElement);
   if (at.closest("dialog")) return;
@@ -122,9 +153,9 @@ addEventListener("keydown", (e) => {
   }
 });
 
-takeToken();
+const given = takeToken();
 const failed = await signedIn().then(() => "", (error) => `You are not signed in: ${error.message}`);
 filter.start(viewed);
 for (const part of [table, plant, files, charts, bulk]) part.start();
 if (failed) ask(failed);
-else begin();
+else await beginWith(given);

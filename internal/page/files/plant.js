@@ -2,7 +2,7 @@
 // A plant beside the table: edit it, create one, delete one and take that back. Every write has a
 // condition, so no write replaces a version that the page has not shown.
 import { Failure, on, send, wrongId } from "./api.js";
-import { $, brief, input, isWriter, make, shown, tell, time } from "./dom.js";
+import { $, brief, choice, input, isWriter, make, shown, tell, time } from "./dom.js";
 import { edits, go, view } from "./filter.js";
 import { apply, focus, selected } from "./table.js";
 /** @import {Change, Content, Plant} from "./types" */
@@ -253,20 +253,15 @@ export function rights() {
 
 const submit = once(save);
 
-/** Asks what becomes of the edits before another step is gone. @type {(go: () => void, stay?: () => void) => void} */
-function ask(step, stay = () => {}) {
-  const dialog = /** @type {HTMLDialogElement} */ ($("leave"));
+/** Asks what becomes of the edits before another step is gone. @type {(go: () => void, stay?: () => void) => Promise<void>} */
+async function ask(step, stay = () => {}) {
   const called = opened === "new" ? "the new plant" : `“${brief(plant?.name ?? name.value)}”`;
   tell("leave-text", `Your changes to ${called} are not saved yet.`);
-  dialog.returnValue = "";
-  dialog.onclose = async () => {
-    if (dialog.returnValue === "save") await submit();
-    if (dialog.returnValue === "drop") plant ? fill(plant) : (before = [name.value, tag.value]);
-    if (isDirty()) stay();
-    else step();
-  };
-  for (const button of dialog.querySelectorAll("button")) button.onclick = () => dialog.close(button.value);
-  if (!dialog.open) dialog.showModal();
+  const chosen = await choice("leave");
+  if (chosen === "save") await submit();
+  if (chosen === "drop") plant ? fill(plant) : (before = [name.value, tag.value]);
+  if (isDirty()) stay();
+  else step();
 }
 
 export function start() {

@@ -127,8 +127,8 @@ function check(name, { statuses = [], isDown = false, options = desk, others = [
     };
 
     // create creates a token.
-    const create = async (scope) => {
-      const { stdout, stderr } = await run(program, ["token", "create", "--store", store, "--name", "tested", "--scope", scope]);
+    const create = async (scope, name = "tested") => {
+      const { stdout, stderr } = await run(program, ["token", "create", "--store", store, "--name", name, "--scope", scope]);
       return { value: stdout.trim(), stderr };
     };
     try {
@@ -354,6 +354,68 @@ describe("the page", { concurrency: 2 }, () => {
     assert.equal(await isShown(two, "#store"), true);
   });
 
+  check("a link with a token signs nobody out", { statuses: [401] }, async ({ create, start, visit }) => {
+    const { address } = await start([], species);
+    const [flora, otto] = [await create("read,write", "Flora"), await create("read", "Otto")].map(({ value }) => value);
+    const stored = (page) => page.evaluate(() => [...Object.values(sessionStorage), "|", ...Object.values(localStorage)].join(""));
+    const bad = ["x", "", "ü€", "pst_wrong", `${otto.slice(0, -1)}_`];
+    const fragment = (value) => `#token=${encodeURIComponent(value)}`;
+
+    // Nobody is signed in: a bad token is not kept.
+    for (const value of bad) {
+      const page = await visit(`${address}/${fragment(value)}`);
+      await until(() => text(page, "#token-message"), (it) => it.startsWith("The token of the link was not taken: "), value);
+      assert.deepEqual([await stored(page), page.url()], ["|", `${address}/`]);
+      await page.close();
+    }
+
+    // Somebody is, in two tabs. The link comes in one of them, or in a third one.
+    const one = await visit(`${address}/${fragment(flora)}`);
+    await until(() => text(one, "#account-name"), "Flora");
+    await one.locator("#account summary").click();
+    await one.locator("#remembered").check();
+    await one.keyboard.press("Escape");
+    const two = await visit(`${address}/?q=Ficus`);
+    await until(() => text(two, "#account-name"), "Flora");
+    const isFlora = async (page) => {
+      await until(() => text(page, "#account-name"), "Flora");
+      await until(async () => (await rows(page)).length, (n) => n > 2);
+      assert.deepEqual([await isShown(page, "#token-form"), await stored(page)], [false, `|${flora}`]);
+    };
+    for (const value of bad) {
+      for (const page of [one, await visit(`${address}/${fragment(value)}`)]) {
+        if (page === one) await page.evaluate((to) => (location.hash = to), fragment(value));
+        await until(() => text(page, "#message"), (it) => it.startsWith("The token of the link was not taken: "), value);
+        assert.equal(page.url(), `${address}/`);
+        for (const it of [page, one, two]) await isFlora(it);
+        if (page !== one) await page.close();
+      }
+    }
+    await one.evaluate((to) => (location.hash = to), fragment(flora));
+    await until(() => one.url(), `${address}/`);
+    await isFlora(one);
+    assert.equal(await isShown(one, "#other"), false, "a question about the token that is used");
+
+    const three = await visit(`${address}/?q=Ficus${fragment(otto)}`);
+    for (const stay of [() => three.locator("#other-stay").click(), () => three.keyboard.press("Escape")]) {
+      await until(() => text(three, "#other-text"), "You are signed in as “Flora”. This link is for “Otto”: what you change would be logged as theirs.");
+      await look(three, "other-token");
+      await stay();
+      for (const it of [one, two, three]) await isFlora(it);
+      assert.equal(three.url(), `${address}/?q=Ficus`);
+      await three.evaluate((to) => (location.hash = to), fragment(otto));
+    }
+    await three.locator("#other-take").click();
+    await until(() => text(three, "#account-name"), "Otto");
+    assert.equal(await stored(three), `${otto}|`);
+    await until(() => text(three, "#count"), figs, "the search stays");
+    assert.equal(await isShown(three, "#new"), false, "Otto only reads");
+    for (const it of [one, two]) await until(() => isShown(it, "#token-form"), true, "the other tabs have lost their token");
+
+    await one.evaluate((to) => (location.hash = to), fragment(flora));
+    await until(() => text(one, "#account-name"), "Flora", "nobody is asked who is not signed in");
+  });
+
   check("a person signs in at an identity provider", { others: [provider, fonts], statuses: [401, 404, 503] }, async ({ context, start, visit }) => {
     await context.route(`${fonts}/**`, (route) => route.fulfill({ contentType: "text/css", body: "" }));
     const oidc = ["--oidc-issuer", provider, "--oidc-audience", "https://plants.example.com", "--oidc-client-id", "page"];
@@ -361,6 +423,7 @@ describe("the page", { concurrency: 2 }, () => {
     const child = spawn("node", [new URL("../oidc/provider.mjs", import.meta.url).pathname, String(providerPort), `${address}/`], { stdio: ["ignore", "pipe", "inherit"] });
     try {
       await new Promise((resolve) => child.stdout.once("data", resolve));
+      await until(async () => (await (await fetch(address)).text()).includes("data-client"), true, "the service asks again for the provider");
       const page = await visit(`${address}/?q=Ficus`);
       await until(() => focused(page), "sign-in");
       assert.match((await page.request.get(`${address}/`)).headers()["content-security-policy"], new RegExp(`connect-src 'self' ${provider};`));
@@ -401,6 +464,10 @@ describe("the page", { concurrency: 2 }, () => {
 
       await page.reload(); // the provider knows the person
       await until(() => text(page, "#count"), figs, "after a reload");
+      await page.evaluate((value) => (location.hash = `token=${value}`), token);
+      await until(() => text(page, "#other-text"), (it) => it.startsWith("You are signed in with your account. This link is for “"));
+      await page.locator("#other-stay").click();
+      await until(() => text(page, "#account-name"), "Signed in", "a link with a token signs nobody out");
       const renewal = await hold(page, `${provider}/token`);
       await until(() => renewal.held.length, 1, "a refresh");
       await page.locator("#account summary").click();
