@@ -1488,6 +1488,45 @@ describe("the page", { concurrency: 2 }, () => {
     });
   }
 
+  check("the titles of panels are read in every window", {}, async ({ start }) => {
+    const long = { id: "7", name: `Aa ${"long ".repeat(190)}`, tag: "t" };
+    const { open } = await start([], [...species, long]);
+    const page = await open();
+    await until(() => isShown(page, "#new"), true);
+    const bad = [];
+    // measure notes a title that shows less than its text, or less than four lines of it.
+    const measure = async (what, title) => {
+      for (const [width, height] of [[640, 400], [844, 390], [390, 844], [320, 256], [1280, 900], [1280, 300]]) {
+        await page.setViewportSize({ width, height });
+        const { shown, wanted } = await page.locator(title).evaluate((it) => {
+          const line = parseFloat(getComputedStyle(it).lineHeight);
+          return { shown: it.getBoundingClientRect().height, wanted: Math.min(it.scrollHeight, 4 * line) };
+        });
+        if (shown < wanted - 1 || shown < 20) bad.push(`${what}, ${width} × ${height}: ${shown} of ${wanted} px`);
+      }
+      await page.setViewportSize(desk.viewport);
+    };
+    for (const id of ["101", "7"]) {
+      await page.locator("#search").fill(id === "7" ? "Aa" : "Ficus ly");
+      await row(page, id).locator("a").click();
+      await until(() => page.locator("#plant-id").inputValue(), id);
+      await measure(`plant ${id}`, "#panel-title");
+      await page.locator("#delete").click();
+      await measure(`delete plant ${id}`, "#panel-title");
+      await page.locator("#confirm-keep").click();
+    }
+    await page.locator("#new").click();
+    await until(() => text(page, "#panel-title"), "New plant");
+    await measure("a new plant", "#panel-title");
+    await page.locator("#panel-close").click();
+    await page.locator("#import").click();
+    const lines = Array.from({ length: 100 }, (_, i) => `${9000 + i},new`).join("\n");
+    await page.locator("#file").setInputFiles({ name: "a.csv", mimeType: "text/csv", buffer: Buffer.from(`id,name\n${lines}\n`) });
+    await until(async () => Object.keys(await imported(page)).length, (n) => n > 10);
+    await measure("an import", "#import-title");
+    assert.deepEqual(bad, []);
+  });
+
   check("a store with the order of names of another Unicode is shown by id", { statuses: [503] }, async ({ start, store }) => {
     const wanted = ["-5", "1", "2", "30"];
     const first = await start([], wanted.map((id) => ({ id, name: `first ${-id}` })));
