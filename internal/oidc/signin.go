@@ -32,12 +32,14 @@ func (s *SignIn) Update(ctx context.Context) {
 	if err == nil {
 		err = found.checkSignIn()
 	}
-	if err != nil {
+	switch {
+	case ctx.Err() != nil: // the service stops
+	case err != nil:
 		s.keys.log.Warn("cannot find out where people sign in", "issuer", s.keys.issuer, "err", shorten(err.Error()))
-		return
+	default:
+		s.fetched = time.Now()
+		s.known.Store(&found)
 	}
-	s.fetched = time.Now()
-	s.known.Store(&found)
 }
 
 // Endpoints returns the URLs of the authorization endpoint and of the token endpoint. They are
