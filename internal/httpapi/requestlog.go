@@ -73,7 +73,8 @@ func (l *requestLog) noteStore(recorder *responseRecorder) {
 		o = &l.writes
 	}
 	switch {
-	case errors.Is(recorder.scope.err, plant.ErrOtherUnicode): // says nothing about other requests
+	case errors.Is(recorder.scope.err, plant.ErrOtherUnicode), errors.Is(recorder.scope.err, plant.ErrLocked):
+		// says nothing about other requests
 	case errors.Is(recorder.scope.err, plant.ErrUnavailable):
 		o.failed(l.Tokens.Redact(recorder.scope.err.Error()))
 	case recorder.scope.code == 0 && recorder.cut == nil:

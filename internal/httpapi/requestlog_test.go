@@ -110,16 +110,19 @@ func TestStoreOutageIsLoggedOnce(t *testing.T) {
 	})
 }
 
-// A store with the order of names of another version of Unicode works: only some reads fail.
-func TestOtherUnicodeIsNoOutage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newOutageService(t, false)
-		s.err = fmt.Errorf("%w: %w", plant.ErrUnavailable, plant.ErrOtherUnicode)
-		s.write() // the only requests that get the error
-		if _, got := s.take(t); !maps.Equal(got, map[string]int{"request failed": 1}) {
-			t.Errorf("logged %v, want the failed request alone", got)
-		}
-	})
+// A store with the order of names of another version of Unicode works, as one with a locked plant
+// does: only some requests fail.
+func TestFailuresOfSomeRequestsAreNoOutage(t *testing.T) {
+	for _, cause := range []error{plant.ErrOtherUnicode, plant.ErrLocked} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newOutageService(t, false)
+			s.err = fmt.Errorf("%w: %w", plant.ErrUnavailable, cause)
+			s.write() // the only requests that get the error
+			if _, got := s.take(t); !maps.Equal(got, map[string]int{"request failed": 1}) {
+				t.Errorf("%v: logged %v, want the failed request alone", cause, got)
+			}
+		})
+	}
 }
 
 // If some writes succeed and others fail, the log does not report a change with each

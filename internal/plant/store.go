@@ -170,6 +170,10 @@ var ErrUnavailable = errors.New("plant store not available")
 // ErrDiskFull is the cause of an [ErrUnavailable] when the disk is full.
 var ErrDiskFull = errors.New("the disk is full; free some space, then try again")
 
+// ErrLocked is the cause of an [ErrUnavailable] when another program holds a lock on a plant that
+// is written. Writes of other plants work.
+var ErrLocked = errors.New("another program has locked the plant: end its transaction, then try again")
+
 // ExistsError is [ErrExists] for a list of plants.
 type ExistsError struct {
 	Indexes []int // of the plants whose IDs are taken, in the list; at least one

@@ -28,26 +28,15 @@ func keepChanges(ctx context.Context, log *slog.Logger, s store.Store, age time.
 	})
 }
 
-// tryInterval is how often a write is tried while writes fail.
-const tryInterval = time.Second
-
-// tryWrites tries a write from time to time, while the writes of s fail, until the
-// returned function is called.
-func tryWrites(ctx context.Context, s store.Store) (stop func()) {
-	return ticker.Start(ctx, tryInterval, func(ctx context.Context) {
-		if s.WriteFailure() != nil {
-			_ = s.TryWrite(ctx) // WriteFailure returns the error
-		}
-	})
-}
-
-// writeMetrics returns whether writes work as a metric.
-func writeMetrics(s store.Store) prometheus.Collector {
+// writeMetrics returns whether writes work as a metric. Each scrape asks, as /writez does.
+func writeMetrics(health *health) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "plantstore_writes_available",
 		Help: "1 if writes work, 0 while they fail because of the store, for example because its disk is full.",
 	}, func() float64 {
-		if s.WriteFailure() != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), readyTime)
+		defer cancel()
+		if health.writable(ctx) != nil {
 			return 0
 		}
 		return 1

@@ -126,8 +126,7 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 			log.Warn("requests for changes get 503", "err", err)
 		}
 		defer keepChanges(ctx, log, store, config.KeepChanges)()
-		defer tryWrites(ctx, store)()
-		metrics.MustRegister(writeMetrics(store))
+		metrics.MustRegister(writeMetrics(health))
 		writes = store.Writable
 	}
 

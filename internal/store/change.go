@@ -200,6 +200,9 @@ func (g *Group) outcome(id int64) *outcome {
 // Found records that a plant is stored.
 func (g *Group) Found(stored plant.Plant) { g.outcome(stored.ID).before = &stored }
 
+// IsStored reports whether Found was called for a plant.
+func (g *Group) IsStored(id int64) bool { return g.outcome(id).before != nil }
+
 // stored returns a plant with the effects of the changes so far, or nil.
 func (g *Group) stored(id int64) *plant.Plant {
 	switch outcome := g.outcome(id); {

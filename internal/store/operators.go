@@ -42,18 +42,19 @@ func (failure *WriteFailure) Err() error {
 	return nil
 }
 
-// Note records the error of a write if it is [plant.ErrUnavailable]. It returns err.
+// Note records the error of a write if it is [plant.ErrUnavailable], and not one of a single
+// plant. It returns err.
 func (failure *WriteFailure) Note(err error) error {
-	if errors.Is(err, plant.ErrUnavailable) {
+	if errors.Is(err, plant.ErrUnavailable) && !errors.Is(err, plant.ErrLocked) {
 		failure.reason.Store(new(err)) // not &err, which would allocate for each write
 	}
 	return err
 }
 
-// End records that a trial has succeeded; see TryWrite of [Store].
+// End records that a durable write of Writable has succeeded; see [Store].
 func (failure *WriteFailure) End() { failure.reason.Store(nil) }
 
-// TrialRows returns plants of 1 KB for TryWrite of [Store]. Their IDs begin at a
+// TrialRows returns plants of 1 KB for Writable of [Store]. Their IDs begin at a
 // random one, so that no client has them. The names are random, because a file system
 // may compress its files.
 func TrialRows(count int) []PlantRow {

@@ -38,19 +38,11 @@ type Store interface {
 	// the database what reads ask, and returns when ctx ends.
 	Ready(ctx context.Context) error
 
-	// Writable returns nil if writes work, and otherwise the reason why they do not: the
-	// WriteFailure, or the error of asking the database what writes ask. It leaves nothing
-	// behind, and returns when ctx ends.
+	// Writable returns nil if writes work, and otherwise the reason why they do not. Its
+	// write goes the way of all others, leaves nothing behind, and no reader sees it. After
+	// a write that has failed with [plant.ErrUnavailable], Writable makes a durable one that
+	// needs space on the disk, until one succeeds. It returns when ctx ends.
 	Writable(ctx context.Context) error
-
-	// WriteFailure returns the error of the last write that failed with
-	// [plant.ErrUnavailable]. It returns nil if there was none since the last TryWrite
-	// that succeeded.
-	WriteFailure() error
-
-	// TryWrite makes a durable write that needs space on the disk and leaves nothing
-	// behind. No reader sees it.
-	TryWrite(ctx context.Context) error
 
 	// Schema returns the number of migrations that were applied when the store was
 	// opened (0: it was created), and the number now.

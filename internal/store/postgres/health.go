@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -57,16 +58,36 @@ func (s *Store) ask(ctx context.Context, question func(context.Context, *pgx.Con
 	return err
 }
 
-// Writable implements [store.Store].
+// Writable implements [store.Store]. Its write waits in the queue as every other one.
 func (s *Store) Writable(ctx context.Context) error {
-	if err := s.failure.Err(); err != nil {
-		return err
-	}
-	return s.ask(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+	return s.submit(ctx, &pendingWrite{deadline: deadlineOf(ctx), isProbe: true})
+}
+
+// trialPlants is the number of plants of a probe after a failure. Their rows take a dozen pages,
+// and PostgreSQL needs space for one when a write fails.
+const trialPlants = 100
+
+// probe runs the statements of a write. After a failure it also inserts plants and deletes them in
+// the same transaction. It does not retry.
+func (s *Store) probe(deadline time.Time) error {
+	ctx, cancel := context.WithDeadline(context.Background(), deadline)
+	defer cancel()
+	failure := s.failure.Err()
+	err := s.ask(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		var batch pgx.Batch
 		s.tryStatements(&batch)
+		if failure != nil {
+			tryPages(&batch)
+		}
 		return conn.SendBatch(ctx, &batch).Close()
 	})
+	if err != nil {
+		return cmp.Or(failure, err)
+	}
+	if failure != nil {
+		s.failure.End()
+	}
+	return nil
 }
 
 // tryStatements queues the statements of a write that creates, replaces and removes a plant, and
@@ -81,38 +102,17 @@ func (s *Store) tryStatements(batch *pgx.Batch) {
 	batch.Queue(`ROLLBACK`)
 }
 
-// WriteFailure implements [store.Store].
-func (s *Store) WriteFailure() error { return s.failure.Err() }
-
-// trialPlants is the number of plants of TryWrite. Their rows take a dozen pages, and
-// PostgreSQL needs space for one when a write fails.
-const trialPlants = 100
-
-// TryWrite implements [store.Store]. It runs the statements of a write. Then it inserts plants
-// and deletes them in the same transaction. It does not retry.
-func (s *Store) TryWrite(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, callTime)
-	defer cancel()
-	err := s.withConnection(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		rows := store.TrialRows(trialPlants)
-		var ids []int64
-		for _, row := range rows {
-			ids = append(ids, row.ID)
-		}
-		var batch pgx.Batch
-		s.tryStatements(&batch)
-		beginWrite(&batch)
-		queueInserts(&batch, rows)
-		batch.Queue(`DELETE FROM plants WHERE id = ANY($1)`, ids)
-		batch.Queue(`COMMIT`)
-		return conn.SendBatch(ctx, &batch).Close()
-	})
-	if err != nil {
-		s.resetIfLost(err)
-		return s.failure.Note(unavailable(err))
+// tryPages queues a durable transaction that needs space on the disk and leaves nothing behind.
+func tryPages(batch *pgx.Batch) {
+	rows := store.TrialRows(trialPlants)
+	var ids []int64
+	for _, row := range rows {
+		ids = append(ids, row.ID)
 	}
-	s.failure.End()
-	return nil
+	beginWrite(batch)
+	queueInserts(batch, rows)
+	batch.Queue(`DELETE FROM plants WHERE id = ANY($1)`, ids)
+	batch.Queue(`COMMIT`)
 }
 
 // Metrics implements [store.Store].

@@ -181,7 +181,7 @@ func signalsAgree(t *testing.T, s *Store, operator *pgx.Conn, begin, end string)
 			t.Errorf("%s: Writable = %v, and the calls that fail are %v and %v", begin, err, failedReads, failedWrites)
 		}
 	}
-	expect.Error(t, "after "+begin, errors.Join(s.TryWrite(t.Context()), s.Ready(t.Context()), s.Writable(t.Context())), nil)
+	expect.Error(t, "after "+begin, errors.Join(s.Writable(t.Context()), s.Ready(t.Context())), nil)
 }
 
 func TestMetrics(t *testing.T) {
@@ -201,8 +201,8 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// While writes fail, a trial fails, too, and WriteFailure says why.
-func TestWriteFailure(t *testing.T) {
+// After a write that has failed, Writable needs space on the disk, and says why writes fail.
+func TestWritableOnAFullDisk(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	s := open(t, dsn)
 	other := pgtest.Connect(t, dsn)
@@ -215,21 +215,21 @@ func TestWriteFailure(t *testing.T) {
 	if err := s.Create(t.Context(), plant.Plant{ID: 1, Name: "other"}); !errors.Is(err, plant.ErrExists) {
 		t.Fatal(err)
 	}
-	expect.Error(t, "after an ID that is taken WriteFailure", s.WriteFailure(), nil)
+	expect.Error(t, "after an ID that is taken Writable", s.Writable(t.Context()), nil)
 	execute(t, other, `CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'full' USING ERRCODE = 'disk_full'; END $$;
 		CREATE TRIGGER full_disk BEFORE INSERT ON plants EXECUTE FUNCTION full_disk()`)
 	if err := s.Create(soon(), plant.Plant{ID: 2, Name: "n"}); !errors.Is(err, plant.ErrUnavailable) {
 		t.Fatalf("Create on a full disk = %v, want %v", err, plant.ErrUnavailable)
 	}
 	for range 2 {
-		if err := s.WriteFailure(); !errors.Is(err, plant.ErrUnavailable) || !errors.Is(err, plant.ErrDiskFull) {
-			t.Errorf("WriteFailure = %v, want %v", err, plant.ErrDiskFull)
+		if err := s.Writable(t.Context()); !errors.Is(err, plant.ErrUnavailable) || !errors.Is(err, plant.ErrDiskFull) {
+			t.Errorf("Writable = %v, want %v", err, plant.ErrDiskFull)
 		}
-		expect.Error(t, "TryWrite", s.TryWrite(t.Context()), plant.ErrUnavailable)
 	}
 	execute(t, other, `DROP TRIGGER full_disk ON plants`)
-	expect.Error(t, "after the fault TryWrite", s.TryWrite(t.Context()), nil)
-	expect.Error(t, "after the fault WriteFailure", s.WriteFailure(), nil)
+	for range 2 {
+		expect.Error(t, "after the fault Writable", s.Writable(t.Context()), nil)
+	}
 }
 
 // A write whose last attempt runs into its deadline has the error of the attempt before.

@@ -222,6 +222,12 @@ const lockPlants = `
 	SELECT id, name, tag, version, created_at, updated_at
 	FROM plants WHERE id = ANY($1) ORDER BY id FOR UPDATE`
 
+// lockFreePlants is lockPlants without the plants that are locked.
+const lockFreePlants = lockPlants + ` SKIP LOCKED`
+
+// storedIDs finds out which plants are stored.
+const storedIDs = `SELECT id FROM plants WHERE id = ANY($1) ORDER BY id`
+
 const insertPlants = `
 	INSERT INTO plants (id, name, tag, version, created_at, updated_at, name_key)
 	SELECT * FROM unnest($1::BIGINT[], $2::BYTEA[], $3::BYTEA[], $4::BIGINT[], $5::BIGINT[], $6::BIGINT[], $7::BYTEA[])`

@@ -5,7 +5,8 @@
 //
 // Writes that wait at the same time share a transaction ([groupcommit.Queue]); each
 // process has one committer. It locks and reads the plants, lets package store decide the
-// writes, and stores the effect: two round trips. Creates try one first (writes.go). plants.go,
+// writes, and stores the effect: two round trips. Creates try one first (writes.go). Writes of
+// plants that another program has locked wait in a queue of their own (locked.go). plants.go,
 // tokens.go and changes.go each have a table with its statements and rows.
 //
 // # Fates and marks
@@ -101,6 +102,9 @@ type Store struct {
 	sharded   bool        // see citus.go
 	pooled    atomic.Bool // an error has shown that prepared statements do not work
 
+	slowWrites *groupcommit.Queue[*pendingWrite] // of plants that are locked; see locked.go
+	locked     lockedPlants
+
 	committed store.Signal              // a transaction has changed plants
 	confirmed atomic.Pointer[confirmed] // see confirm
 	content   atomic.Pointer[content]   // nil: BeginEpoch was not called, or the server does not tell
@@ -165,7 +169,9 @@ func connect(
 		return nil, errNotDSN
 	}
 	s := &Store{pool: pool, servers: servers, durations: store.NewDurations()}
-	s.writes, s.Writer = groupcommit.New(maxGroup, s.run), store.Writer{Apply: s.apply}
+	s.Writer = store.Writer{Apply: s.apply}
+	s.writes = groupcommit.New(maxGroup, func(calls []*groupcommit.Call[*pendingWrite]) { s.run(calls, lane{}) })
+	s.slowWrites = groupcommit.New(maxGroup, s.runLocked)
 	if servers != nil {
 		servers.watch(pool.Reset)
 	}
@@ -260,6 +266,7 @@ func (s *Store) Schema() (found, now int) { return s.found, s.schema }
 // after it.
 func (s *Store) Close() error {
 	s.writes.Close()
+	s.slowWrites.Close()
 	s.mutex.Lock()
 	discarded := s.discarded
 	s.mutex.Unlock()

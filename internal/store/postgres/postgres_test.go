@@ -95,6 +95,11 @@ func TestMembersOfShardedStore(t *testing.T) {
 	storetest.Members(t, s)
 }
 
+func TestProbes(t *testing.T) {
+	s := open(t, pgtest.DSN(t))
+	storetest.Probes(t, s, s.failure.Note)
+}
+
 func TestDurations(t *testing.T) { storetest.Durations(t, open(t, pgtest.DSN(t))) }
 
 // Two stores on one database keep the promises of one.

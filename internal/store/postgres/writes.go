@@ -2,9 +2,9 @@ package postgres
 
 // The calls of a write, from the outermost to the innermost:
 //
-//	apply         waits in the queue
+//	apply         waits in a queue (locked.go)
 //	run           splits what the queue has into transactions (committer)
-//	runAll        runs each write on its own if they fail together
+//	runAll        runs parts of the writes on their own if they fail together
 //	runTogether   ends writes whose deadline is over
 //	transact      retries, and finds out whether a lost transaction was committed
 //	try           takes a connection
@@ -41,6 +41,7 @@ const (
 type pendingWrite struct {
 	store.Change
 	deadline time.Time
+	isProbe  bool // it is no change, but the write of Writable
 
 	err   error // of the last attempt
 	ended bool  // err is the outcome
@@ -48,30 +49,19 @@ type pendingWrite struct {
 
 func (w *pendingWrite) end(err error) { w.ended, w.err = true, err }
 
-// apply implements [store.Apply]. It returns at the latest after callTime.
-func (s *Store) apply(ctx context.Context, change store.Change) error {
-	defer s.durations.Since(time.Now(), change.Operation)
-	pending := &pendingWrite{Change: change, deadline: deadlineOf(ctx)}
-	err := s.writes.Do(ctx, pending, time.After(time.Until(pending.deadline)))
-	if err == groupcommit.ErrExpired {
-		if last := s.lastErr.Load(); last != nil {
-			err = *last // says more
-		}
-		err = unavailable(err)
-	}
-	return s.failure.Note(err)
-}
-
-// run commits calls of the queue, in transactions of about maxGroupPlants.
-func (s *Store) run(calls []*groupcommit.Call[*pendingWrite]) {
+// run commits calls of a queue, in transactions of about maxGroupPlants.
+func (s *Store) run(calls []*groupcommit.Call[*pendingWrite], lane lane) {
 	for len(calls) > 0 {
 		var writes []*pendingWrite
 		for plants := 0; len(writes) < len(calls) && plants < maxGroupPlants; {
 			pending := calls[len(writes)].Work
+			if pending.isProbe {
+				pending.end(s.probe(pending.deadline))
+			}
 			plants += len(pending.IDs)
 			writes = append(writes, pending)
 		}
-		s.runAll(writes)
+		s.runAll(writes, lane)
 		for i, pending := range writes {
 			calls[i].Err = pending.err
 		}
@@ -79,38 +69,61 @@ func (s *Store) run(calls []*groupcommit.Call[*pendingWrite]) {
 	}
 }
 
-// runAll runs writes in a transaction. If that fails, each runs in a transaction of
-// its own, because one of them may be the cause.
-func (s *Store) runAll(writes []*pendingWrite) {
-	err := s.runTogether(writes)
+// maxParts is the number of parts into which a group that has failed is split.
+const maxParts = 8
+
+// runAll runs writes in a transaction. If that fails, parts of them run in transactions of
+// their own, because one write may be the cause.
+func (s *Store) runAll(writes []*pendingWrite, lane lane) {
+	err := s.runTogether(writes, lane)
+	isLocked := code(err) == lockNotAvailable
+	var left []*pendingWrite
 	for _, pending := range writes {
 		switch {
 		case pending.ended:
 		case err == nil:
 			pending.ended = true
-		case len(writes) == 1, errors.Is(err, plant.ErrUnavailable):
+		case errors.Is(err, plant.ErrUnavailable) && !isLocked:
 			pending.end(err)
 		default:
-			s.runAll([]*pendingWrite{pending})
+			left = append(left, pending)
+		}
+	}
+	switch {
+	case isLocked && lane.waits:
+		lane.waits = false
+		s.runAll(left, lane)
+	case isLocked && len(left) == 1:
+		s.locked.add(left[0].IDs)
+		left[0].end(errLocked)
+	case len(left) == 1:
+		left[0].end(err)
+	default:
+		for part := range slices.Chunk(left, max(1, (len(left)+maxParts-1)/maxParts)) {
+			s.runAll(part, lane)
 		}
 	}
 }
 
 // runTogether runs writes in one transaction, which it retries until the last deadline. If
 // it returns nil, each write has its outcome: an error if it was refused.
-func (s *Store) runTogether(writes []*pendingWrite) error {
+func (s *Store) runTogether(writes []*pendingWrite, lane lane) error {
 	last := slices.MaxFunc(writes, func(a, b *pendingWrite) int { return a.deadline.Compare(b.deadline) })
-	ctx, cancel := context.WithDeadline(context.Background(), last.deadline)
+	// With the time for a lock, the wait for it ends before the last attempt, which would cost the connection.
+	ctx, cancel := context.WithDeadline(context.Background(), last.deadline.Add(3*lockTime))
 	defer cancel()
-	transaction := &group{sharded: s.sharded}
+	transaction := &group{sharded: s.sharded, locked: &s.locked, waits: lane.waits}
 	err := s.transact(ctx, func(ctx context.Context, conn *pgx.Conn, mark int64) error {
-		transaction.writes = unended(writes)
+		transaction.writes = s.unended(writes, lane)
 		if len(transaction.writes) == 0 {
 			return permanent{groupcommit.ErrExpired}
 		}
 		transaction.content = s.content.Load()
 		return transaction.run(ctx, conn, mark)
 	})
+	if err == nil {
+		s.locked.remove(transaction.writes)
+	}
 	if err == nil && len(transaction.changed) > 0 {
 		s.content.Store(transaction.content)
 		s.committed.Send()
@@ -118,8 +131,9 @@ func (s *Store) runTogether(writes []*pendingWrite) error {
 	return err
 }
 
-// unended ends the writes whose deadline is over, and returns the others that have not ended.
-func unended(writes []*pendingWrite) (left []*pendingWrite) {
+// unended ends the writes whose deadline is over, and those that the lane leaves out. It returns
+// the others that have not ended.
+func (s *Store) unended(writes []*pendingWrite, lane lane) (left []*pendingWrite) {
 	now := time.Now()
 	for _, pending := range writes {
 		if pending.ended {
@@ -127,6 +141,10 @@ func unended(writes []*pendingWrite) (left []*pendingWrite) {
 		}
 		if now.After(pending.deadline) {
 			pending.end(unavailable(groupcommit.ErrExpired)) // its client has this response already
+			continue
+		}
+		if s.locked.has(pending.IDs, lane.since) {
+			pending.end(errLocked)
 			continue
 		}
 		left = append(left, pending)
@@ -143,6 +161,8 @@ func unended(writes []*pendingWrite) (left []*pendingWrite) {
 // 1 ms a client that creates one plant after the other is nearly twice as fast.
 type group struct {
 	sharded bool // see citus.go
+	locked  *lockedPlants
+	waits   bool // see lane
 	writes  []*pendingWrite
 	plants  *store.Group
 	changed []int64  // IDs of the plants that the transaction changes
@@ -195,6 +215,7 @@ func (g *group) create(ctx context.Context, conn *pgx.Conn, mark int64) error {
 	var marks int64
 	var batch pgx.Batch
 	beginWrite(&batch)
+	batch.Queue(limitLocks)
 	batch.Queue(createPlants, arguments...).Exec(func(result pgconn.CommandTag) error {
 		marks = result.RowsAffected()
 		return nil
@@ -203,6 +224,12 @@ func (g *group) create(ctx context.Context, conn *pgx.Conn, mark int64) error {
 	batch.Queue(storeCreated, g.changed, mark)
 	batch.Queue(`COMMIT`)
 	err := conn.SendBatch(ctx, &batch).Close()
+	if code(err) == lockNotAvailable { // of a plant, or of the feed, for which the other way waits
+		for _, pending := range g.writes {
+			pending.New = false
+		}
+		return fmt.Errorf("%w: %w", errAgain, err)
+	}
 	if err == nil && marks == 0 {
 		return errStored
 	}
@@ -226,7 +253,8 @@ func (g *group) change(ctx context.Context, conn *pgx.Conn, mark int64) error {
 	return conn.SendBatch(ctx, &batch).Close()
 }
 
-// lock begins the transaction, locks its plants, and finds those that are stored.
+// lock begins the transaction, locks its plants, and finds those that are stored. It ends the
+// writes of plants that are locked, unless it waits for them.
 func (g *group) lock(ctx context.Context, conn *pgx.Conn) error {
 	found := func(rows pgx.Rows) error {
 		return forEachPlant(rows, func(stored plant.Plant) error {
@@ -234,25 +262,61 @@ func (g *group) lock(ctx context.Context, conn *pgx.Conn) error {
 			return nil
 		})
 	}
-	if g.sharded {
-		someNew := slices.ContainsFunc(g.writes, func(pending *pendingWrite) bool { return pending.New })
-		return lockSharded(ctx, conn, g.plants.IDs(), someNew, found)
-	}
 	var batch pgx.Batch
+	var stored []int64
 	beginWrite(&batch)
-	batch.Queue(lockPlants, g.plants.IDs()).Query(found)
-	return conn.SendBatch(ctx, &batch).Close()
+	if g.waits {
+		g.limitLocks(&batch)
+	}
+	batch.Queue(storedIDs, g.plants.IDs()).Query(func(rows pgx.Rows) (err error) {
+		stored, err = pgx.CollectRows(rows, pgx.RowTo[int64])
+		return err
+	})
+	if g.sharded {
+		if err := conn.SendBatch(ctx, &batch).Close(); err != nil {
+			return err
+		}
+		batch = pgx.Batch{}
+		queueLocks(&batch, stored, g.waits, found)
+	} else if g.waits {
+		batch.Queue(lockPlants, g.plants.IDs()).Query(found)
+	} else {
+		batch.Queue(lockFreePlants, g.plants.IDs()).Query(found)
+	}
+	err := conn.SendBatch(ctx, &batch).Close()
+	if err == nil && !g.waits {
+		g.leaveOut(slices.DeleteFunc(stored, g.plants.IsStored))
+	}
+	return err
+}
+
+// leaveOut ends the writes of plants that are locked.
+func (g *group) leaveOut(locked []int64) {
+	if len(locked) == 0 {
+		return
+	}
+	g.locked.add(locked)
+	isLocked := func(id int64) bool { return slices.Contains(locked, id) }
+	g.writes = slices.DeleteFunc(g.writes, func(pending *pendingWrite) bool {
+		leftOut := slices.ContainsFunc(pending.IDs, isLocked)
+		if leftOut {
+			pending.end(errLocked)
+		}
+		return leftOut
+	})
 }
 
 // store queues the statements that store the effect of the transaction.
 func (g *group) store(batch *pgx.Batch, effect store.Effect, mark int64) {
 	now := time.Now().UnixMicro()
+	g.limitLocks(batch)
 	if g.sharded {
 		writeSharded(batch, effect)
 		batch.Queue(insertMark, mark, now, false)
 		return
 	}
 	writePlants(batch, effect)
+	batch.Queue(`SET LOCAL lock_timeout = 0`)
 	batch.Queue(insertMark, mark, now, true)
 	if len(g.changed) > 0 {
 		batch.Queue(lockFeed)

@@ -59,17 +59,17 @@ func TestStoreRecoversFromFaults(t *testing.T) {
 			if full := name == "the database cannot grow"; full != errors.Is(err, plant.ErrDiskFull) { // SQLite reports the limit of a file otherwise
 				t.Errorf("Create = %v, want %v: %v", err, plant.ErrDiskFull, full)
 			}
-			if try, failure := s.TryWrite(t.Context()), s.WriteFailure(); !errors.Is(try, plant.ErrUnavailable) || failure == nil {
-				t.Errorf("during the fault TryWrite = %v and WriteFailure = %v, want %v", try, failure, plant.ErrUnavailable)
-			}
 			_, err = s.Get(t.Context(), 1)
 			expect.Error(t, "during the fault Get(1)", err, nil)
 			expect.Error(t, "during the fault Ready", s.Ready(t.Context()), nil)
-			expect.Error(t, "during the fault Writable", s.Writable(t.Context()), plant.ErrUnavailable)
+			for range 2 {
+				expect.Error(t, "during the fault Writable", s.Writable(t.Context()), plant.ErrUnavailable)
+			}
 			remove()
 			expect.Error(t, "after the fault Create", s.Create(t.Context(), plant.Plant{ID: 7, Name: "n"}), nil)
-			if failure, try := s.WriteFailure(), s.TryWrite(t.Context()); failure == nil || try != nil || s.WriteFailure() != nil {
-				t.Errorf("after the fault WriteFailure = %v, TryWrite = %v, and then WriteFailure = %v", failure, try, s.WriteFailure())
+			expect.Error(t, "the failure, which a small write does not end,", s.failure.Err(), plant.ErrUnavailable)
+			for range 2 {
+				expect.Error(t, "after the fault Writable", s.Writable(t.Context()), nil)
 			}
 			_, err = s.Get(t.Context(), 6)
 			expect.Error(t, "Get of a failed create", err, plant.ErrNotFound)
@@ -107,15 +107,10 @@ func TestFailingCheckpoint(t *testing.T) {
 	for range 3 {
 		expect.Error(t, "Create", s.Create(t.Context(), plant.Plant{ID: -1}), plant.ErrUnavailable)
 		expect.Message(t, "Writable", s.Writable(t.Context()), "copy the log to the database")
-		expect.Error(t, "TryWrite", s.TryWrite(t.Context()), plant.ErrUnavailable)
 		expect.Error(t, "Ready", s.Ready(t.Context()), nil)
-		if s.WriteFailure() == nil {
-			t.Error("WriteFailure = nil, which is the metric and starts TryWrite")
-		}
 	}
 	remove()
 	expect.Error(t, "Create after that", s.Create(t.Context(), plant.Plant{ID: -2}), nil)
-	expect.Error(t, "TryWrite after that", s.TryWrite(t.Context()), nil)
 	expect.Error(t, "Writable after that", s.Writable(t.Context()), nil)
 	for id := int64(2 << 40); id < 2*(stored-1); id++ {
 		if _, err := s.Get(t.Context(), id); err != nil {

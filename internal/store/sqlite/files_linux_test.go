@@ -215,7 +215,6 @@ func TestDiskErrorThatEnds(t *testing.T) {
 					expect.Error(t, "a call after that", c.find(s, t.Context()), nil)
 					s.settle(t.Context())
 					expect.Error(t, "Ready after that", s.Ready(t.Context()), nil)
-					expect.Error(t, "TryWrite after that", s.TryWrite(t.Context()), nil)
 					expect.Error(t, "Writable after that", s.Writable(t.Context()), nil)
 				}
 			})

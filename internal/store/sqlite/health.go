@@ -28,30 +28,30 @@ func (s *Store) Ready(ctx context.Context) error {
 	})
 }
 
-// Writable implements [store.Store]. It runs a write that changes nothing: it waits in the
-// queue and for the lock on the file, but not for the disk.
+// Writable implements [store.Store]. While writes work, it runs a write that changes nothing: it
+// waits in the queue and for the lock on the file, but not for the disk.
 func (s *Store) Writable(ctx context.Context) error {
-	err := s.runWrite(ctx, func(*sqlite.Conn) error { return nil })
-	return cmp.Or(s.failure.Err(), err)
+	if s.failure.Err() == nil {
+		return s.runWrite(ctx, func(*sqlite.Conn) error { return nil })
+	}
+	if !s.trial.TryLock() { // another call tries it
+		return s.failure.Err()
+	}
+	defer s.trial.Unlock()
+	return cmp.Or(ctx.Err(), s.tryWrite())
 }
 
-// WriteFailure implements [store.Store].
-func (s *Store) WriteFailure() error { return s.failure.Err() }
-
-// trialPlants is the number of plants of TryWrite. They take as much space as the
+// trialPlants is the number of plants of tryWrite. They take as much space as the
 // largest request, so writes do not fail again right after it has succeeded.
 const trialPlants = 1000
 
-// TryWrite implements [store.Store]. With a small cache, SQLite appends the pages of the
-// plants to the log before they are rolled back; later writes then use that part of
+// tryWrite makes a durable write that needs space. With a small cache, SQLite appends the pages of
+// the plants to the log before they are rolled back; later writes then use that part of
 // the log. The commit of one more page shows that the disk works.
 //
 // It does not share a transaction with other writes: if the disk is full, SQLite
 // rolls all of it back, and a smaller write might have succeeded.
-func (s *Store) TryWrite(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
+func (s *Store) tryWrite() error {
 	trial := &groupcommit.Call[groupedWrite]{Work: groupedWrite{run: tryPages}}
 	s.commit([]*groupcommit.Call[groupedWrite]{trial})
 	if trial.Err != nil {

@@ -315,7 +315,7 @@ func TestTrialMarksNewLog(t *testing.T) {
 	conn := wait.For(t, "the writer", h.store.writer)
 	_, _, _, err := checkpoint(conn, "RESTART")
 	h.store.writer <- conn
-	must.NoError(t, errors.Join(err, h.store.TryWrite(t.Context())))
+	must.NoError(t, errors.Join(err, h.store.tryWrite()))
 	if log := readLog(h.path); log.used == 0 || len(log.marks) == 0 {
 		t.Errorf("the log has %d frames and the marks %v", log.used, log.marks)
 	}

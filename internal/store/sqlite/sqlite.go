@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -54,6 +55,7 @@ type Store struct {
 	marked           [8]byte // the salts of the last log that has a mark of this store
 	files            openFiles
 	failure          store.WriteFailure
+	trial            sync.Mutex // held by the call of Writable that tries a write
 
 	committed store.Signal // a transaction has changed plants
 	content   *content     // nil: BeginEpoch was not called. Used with the writer only

@@ -66,6 +66,11 @@ func TestStore(t *testing.T) {
 
 func TestMembers(t *testing.T) { storetest.Members(t, openStore(t, Memory)) }
 
+func TestProbes(t *testing.T) {
+	s := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
+	storetest.Probes(t, s, s.failure.Note)
+}
+
 func TestDurations(t *testing.T) { storetest.Durations(t, openStore(t, Memory)) }
 
 func TestPageHasWholeBatches(t *testing.T) {

@@ -63,25 +63,6 @@ func Changes(t *testing.T, open func(t *testing.T) (one, two store.Store)) {
 		f.wantNext(t, 2, 1)
 	})
 
-	t.Run("a trial of a write leaves nothing behind", func(t *testing.T) {
-		one, two := open(t)
-		mustCreateAll(t, one, 1, 2)
-		f := &Follower{Store: two, Limit: 100}
-		f.Drain(t)
-		for range 3 {
-			if err := one.TryWrite(timeout(t)); err != nil {
-				t.Fatalf("TryWrite = %v, want nil", err)
-			}
-		}
-		f.wantNext(t)
-		mustCreate(t, one, plant.Plant{ID: 3, Name: "n"})
-		f.wantNext(t, 3)
-		f.WantCopy(t)
-		if err := one.WriteFailure(); err != nil {
-			t.Errorf("WriteFailure = %v, want nil", err)
-		}
-	})
-
 	t.Run("a write that changes nothing is no change", func(t *testing.T) {
 		s, _ := open(t)
 		p := plant.Plant{ID: 1, Name: "n"}
