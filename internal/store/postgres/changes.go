@@ -140,17 +140,29 @@ func scanFeedState(row pgx.Row) (state store.FeedState, err error) {
 	return state, err
 }
 
-// whyNoEpoch returns the error of a read that has found no epoch. A restore may have replaced
-// the tables after its snapshot began, which has none of their new rows.
+// errNoFeed means that rows were deleted by hand. BeginEpoch restores them.
+var errNoFeed = errors.New("the table feed or the table epochs has no row, which the feed of changes needs: " +
+	"restart plantstore, which restores it")
+
+// whyNoEpoch returns the error of a read that has found no state of the feed. A restore may have
+// replaced the tables after its snapshot began, which has none of their new rows.
 func whyNoEpoch(ctx context.Context, conn *pgx.Conn) error {
 	var found bool
-	if err := conn.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM epochs)`).Scan(&found); err != nil {
+	err := conn.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM epochs) AND EXISTS (SELECT 1 FROM feed WHERE id = 1)`).Scan(&found)
+	if err != nil {
 		return err
 	}
 	if found {
 		return errAgain
 	}
-	return permanent{plant.ErrNoChanges} // the store was distributed meanwhile
+	sharded, err := isSharded(ctx, conn)
+	switch {
+	case err != nil:
+		return err
+	case sharded:
+		return permanent{plant.ErrNoChanges} // the store was distributed meanwhile
+	}
+	return permanent{unavailable(errNoFeed)}
 }
 
 // selectChanges reads at most $3 changes after the position $1, without the first $2. The
@@ -242,19 +254,23 @@ type content struct {
 // the feed, unless the database has the [content] $2, $3 and $4.
 const beginIfReplaced = `
 	INSERT INTO epochs (number, id, began)
-	SELECT (SELECT max(number) FROM epochs) + 1, $1, coalesce((SELECT max(position) FROM changes), 0)
+	SELECT coalesce((SELECT max(number) FROM epochs), 0) + 1, $1, coalesce((SELECT max(position) FROM changes), 0)
 	WHERE EXISTS (SELECT 1 FROM marks WHERE id = $5) AND NOT EXISTS (
 		SELECT 1 FROM epochs WHERE id = $2 AND xmin::TEXT = $3 AND pg_postmaster_start_time() = $4)
 	RETURNING xmin::TEXT, pg_postmaster_start_time()`
 
 const lockFeed = `SELECT id FROM feed WHERE id = 1 FOR UPDATE`
 
-// newEpoch begins an epoch with the random number $1, unless the store has no feed and
-// therefore no epoch.
+// restoreFeed inserts the row of feed if it was deleted by hand. Positions have no gaps, so those
+// before the first row of changes are the forgotten ones.
+const restoreFeed = `
+	INSERT INTO feed (id, forgotten) SELECT 1, coalesce((SELECT min(position) FROM changes), 1) - 1
+	ON CONFLICT (id) DO NOTHING`
+
+// newEpoch begins an epoch with the random number $1.
 const newEpoch = `
 	INSERT INTO epochs (number, id, began)
-	SELECT max(number) + 1, $1, coalesce((SELECT max(position) FROM changes), 0)
-	FROM epochs HAVING count(*) > 0`
+	SELECT coalesce(max(number), 0) + 1, $1, coalesce((SELECT max(position) FROM changes), 0) FROM epochs`
 
 // BeginEpoch implements [store.Store]. A retry may begin a second epoch, which does no harm.
 func (s *Store) BeginEpoch(ctx context.Context) error {
@@ -270,12 +286,13 @@ func (s *Store) BeginEpoch(ctx context.Context) error {
 	})
 }
 
-// beginEpoch begins an epoch and returns the content that has it: nil if the store has no feed,
-// or if the server is not PostgreSQL and does not tell.
+// beginEpoch begins an epoch and returns the content that has it: nil if the server is not
+// PostgreSQL and does not tell.
 func beginEpoch(ctx context.Context, conn *pgx.Conn) (*content, error) {
 	begun := &content{epoch: int64(rand.Uint64())}
 	var batch pgx.Batch
 	beginWrite(&batch)
+	batch.Queue(restoreFeed)
 	batch.Queue(lockFeed)
 	batch.Queue(newEpoch, begun.epoch)
 	batch.Queue(`COMMIT`)
@@ -288,9 +305,9 @@ func beginEpoch(ctx context.Context, conn *pgx.Conn) (*content, error) {
 		return begun, nil
 	}
 	if errors.Is(err, pgx.ErrNoRows) {
-		err = whyNoEpoch(ctx, conn)
+		err = errAgain // a restore has replaced the tables
 	}
-	if notAsNeeded(code(err)) || errors.Is(err, plant.ErrNoChanges) {
+	if notAsNeeded(code(err)) {
 		return nil, nil
 	}
 	return nil, err

@@ -3,6 +3,7 @@ package postgres
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -33,10 +34,19 @@ func (s *Store) Ready(ctx context.Context) error {
 		batch.Queue(selectToken, []byte{})
 		batch.Queue(selectPlant, 0)
 		if !s.sharded {
-			batch.Queue(selectFeed, 0)
+			batch.Queue(selectFeed, 0).QueryRow(func(row pgx.Row) error {
+				_, err := scanFeedState(row)
+				return err
+			})
 			batch.Queue(selectChanges, 0, 0, 1)
+			// confirm inserts a mark. This inserts none, but needs the same privilege.
+			batch.Queue(`INSERT INTO marks (id, done, at, feeds) SELECT 0, true, 0, true WHERE false`)
 		}
-		return conn.SendBatch(ctx, &batch).Close()
+		err = conn.SendBatch(ctx, &batch).Close()
+		if errors.Is(err, pgx.ErrNoRows) {
+			err = whyNoEpoch(ctx, conn)
+		}
+		return err
 	})
 	if s.pooled.Load() { // then some requests fail and others succeed
 		return fmt.Errorf("postgres: %w", errPooled)

@@ -232,14 +232,15 @@ const insertPlants = `
 	INSERT INTO plants (id, name, tag, version, created_at, updated_at, name_key)
 	SELECT * FROM unnest($1::BIGINT[], $2::BYTEA[], $3::BYTEA[], $4::BIGINT[], $5::BIGINT[], $6::BIGINT[], $7::BYTEA[])`
 
-// createPlants inserts plants and the mark $9 if none of the IDs $8 is stored. It locks the
+// createPlants inserts plants and the mark $9 if none of the IDs $8 is stored, and feed has its row,
+// without which the mark would be missing. It locks the
 // feed of changes after the plants and before the mark, because PostgreSQL can count the
 // rows of created only after all inserts.
 const createPlants = `
 	WITH created AS (
 		INSERT INTO plants (id, name, tag, version, created_at, updated_at, name_key)
 		SELECT * FROM unnest($1::BIGINT[], $2::BYTEA[], $3::BYTEA[], $4::BIGINT[], $5::BIGINT[], $6::BIGINT[], $7::BYTEA[])
-		WHERE NOT EXISTS (SELECT 1 FROM plants WHERE id = ANY($8))
+		WHERE NOT EXISTS (SELECT 1 FROM plants WHERE id = ANY($8)) AND EXISTS (SELECT 1 FROM feed WHERE id = 1)
 		RETURNING id
 	),
 	locked AS (SELECT id FROM feed WHERE id = 1 AND (SELECT count(*) FROM created) > 0 FOR UPDATE)
