@@ -162,7 +162,7 @@ func whyNoEpoch(ctx context.Context, conn *pgx.Conn) error {
 	case sharded:
 		return permanent{plant.ErrNoChanges} // the store was distributed meanwhile
 	}
-	return permanent{unavailable(errNoFeed)}
+	return permanent{store.Unavailable(errNoFeed)}
 }
 
 // selectChanges reads at most $3 changes after the position $1, without the first $2. The
