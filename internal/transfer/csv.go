@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -25,6 +26,7 @@ type csvReader struct {
 	input     textReader
 	ignored   []string // names of columns that are not imported
 	separator byte
+	begin     string   // a line that names the separator, if the file has one; see separatorLine
 	columns   []member // of the file
 	lines     int      // number of lines read
 }
@@ -34,6 +36,11 @@ func (c *csvReader) readHeader() (err error) {
 		return err
 	}
 	c.separator = findSeparator(c.input.Reader)
+	line := peekLine(c.input.Reader)
+	if named := separatorLine.FindSubmatch(line); named != nil {
+		c.separator, c.begin, c.lines = named[1][0], "sep="+string(named[1])+"\n", 1
+		_, _ = c.input.Discard(len(line) + len("\n")) // the file may end with the line
+	}
 	first, err := c.readRow()
 	if err == io.EOF {
 		return fmt.Errorf("the file is empty: the first line of a CSV file must name its columns, as in %s", header)
@@ -43,7 +50,7 @@ func (c *csvReader) readHeader() (err error) {
 	}
 	c.columns, err = columnsOf(first, c.ignored)
 	if err != nil {
-		return fmt.Errorf("line 1: %w", err)
+		return fmt.Errorf("line %d: %w", first.line, err)
 	}
 	return nil
 }
@@ -51,6 +58,9 @@ func (c *csvReader) readHeader() (err error) {
 // Separators are the characters that can be between the fields of a CSV file. Which one a
 // spreadsheet program writes depends on the language of its user.
 var Separators = map[string]byte{"comma": ',', "semicolon": ';', "tab": '\t'}
+
+// separatorLine matches a first line that names the separator for Excel, as in sep=; which is not data.
+var separatorLine = regexp.MustCompile(`^"?(?i:sep)=([ !#-~\t])"?\r?$`)
 
 // findSeparator returns the separator that the first line has most often.
 func findSeparator(input *bufio.Reader) byte {
@@ -99,15 +109,19 @@ func columnsOf(first fileRow, ignored []string) ([]member, error) {
 		}
 		found = append(found, column)
 	}
+	isHeader := len(unknown) < len(found) // otherwise it is a row of a file without a header
+	if isHeader && len(unknown) > 0 {
+		return nil, UnknownColumnsError{unknown}
+	}
 	if missing := missingMember(names(found)); missing != "" {
 		return nil, fmt.Errorf("the column %q is missing: the first line of a CSV file must name its columns, as in %s",
 			missing, header)
 	}
-	if len(unknown) > 0 {
-		return nil, UnknownColumnsError{unknown}
-	}
 	return found, nil
 }
+
+// Columns returns the names of the columns that a plant can have.
+func Columns() []string { return names(members) }
 
 // UnknownColumnsError means that a CSV file has columns that are not those of a plant. It
 // can be imported without them; see [NewReader].
@@ -273,7 +287,7 @@ func unquote(field string) (string, error) {
 
 func (c *csvReader) rejectHeader() string {
 	separator := string(c.separator)
-	return lineColumn + separator + reasonColumn + separator + c.withoutRejectColumns(names(c.columns)) + "\n"
+	return c.begin + lineColumn + separator + reasonColumn + separator + c.withoutRejectColumns(names(c.columns)) + "\n"
 }
 
 // withoutRejectColumns returns the text of a record without its line and reason.

@@ -24,6 +24,10 @@ func TestRejects(t *testing.T) {
 		"semicolons": {
 			CSV, "id;name\n1;Rosa\nx;b\n", "line;reason;id;name\n2;r;1;Rosa\n3;\"id must be an integer, got \"\"x\"\"\";x;b\n",
 		},
+		"a separator by name": {
+			CSV, "\"SEP=|\"\r\nid|name\r\n1|Rosa, red; wild\r\nx|b\r\n",
+			"sep=|\nline|reason|id|name\n3|r|1|Rosa, red; wild\n4|\"id must be an integer, got \"\"x\"\"\"|x|b\n",
+		},
 		"fields that are not right": {
 			CSV, "id,name\r\n1,\"a\"b\r\n\xff,\"\xff\"\r\n,\"a\nb\"\r\n1\r\n1,2,3,\"4\"\r\n",
 			"line,reason,id,name\n2,\"text after a closing quote: inside a quoted field write a quote twice, as \"\"\"\"\",1,\"a\"b\n" +

@@ -30,6 +30,9 @@ export function decode(bytes) {
   }
 }
 
+/** A first line that names the separator for Excel, as in sep=; which is not data. */
+const separatorLine = /^"?sep=([ !#-~\t])"?\r?(?:\n|$)/i;
+
 /** The separator that the first line has most often. @param {string} text */
 function separatorOf(text) {
   const line = text.slice(0, 65_536).split("\n", 1)[0] ?? "";
@@ -40,9 +43,10 @@ function separatorOf(text) {
 /** The records of a CSV file (RFC 4180). It is known which fields are quoted, because "" is an
  *  empty tag and nothing is none.
  *  @param {string} text
- *  @param {string} separator */
-function* records(text, separator) {
-  for (let at = 0, line = 1; at < text.length; ) {
+ *  @param {string} separator
+ *  @param {number} line of the file with which the text begins */
+function* records(text, separator, line = 1) {
+  for (let at = 0; at < text.length; ) {
     const [begin, fields] = [at, /** @type {{value: string, quoted: boolean}[]} */ ([])];
     let fault = "";
     for (let ended = false; !ended; at++) {
@@ -69,7 +73,8 @@ function* records(text, separator) {
 /** The rows of a file with what is wrong in them, and its columns that are not those of a plant.
  *  @type {(text: string) => {rows: Row[], unknown: string[]}} */
 export function parse(text) {
-  const [head, ...rest] = records(text, separatorOf(text));
+  const [marked, separator = separatorOf(text)] = separatorLine.exec(text) ?? [""];
+  const [head, ...rest] = records(text.slice(marked.length), separator, marked ? 2 : 1);
   const columns = (head?.fields ?? []).map(({ value }) => value.trim().toLowerCase());
   const [missing, ...also] = [["id", "name"].find((column) => !columns.includes(column)), ...columns.filter((it, i) => columns.indexOf(it) < i)];
   const named = "the first line of a CSV file must name its columns, as in id,name,tag";

@@ -1186,6 +1186,7 @@ describe("the page", { concurrency: 2 }, () => {
     const lines = (separator) => ["id", "name", "tag"].join(separator) + "\r\n" + ["9001", "Möhre, rot; süß", ""].map((it) => `"${it}"`).join(separator).replace(/""$/, "") + "\r\n";
     for (const [what, file] of Object.entries({
       "commas": lines(","), "semicolons": lines(";"), "tabs": lines("\t"), "UTF-8 with a mark": "\ufeff" + lines(";"),
+      "the separator by name": "sep=;\r\n" + lines(";"), "another separator by name": '"SEP=|"\n' + lines("|"), "a tab by name": "sep=\t\n" + lines("\t"),
       "UTF-16LE": wide("le", "\ufeff" + lines("\t")), "UTF-16BE": wide("be", "\ufeff" + lines("\t")),
       "UTF-16LE without a mark": wide("le", lines(",")), "UTF-16BE without a mark": wide("be", lines(",")),
     })) {
