@@ -12,6 +12,7 @@ import (
 
 	"github.com/plantstore/plantstore/internal/store/open"
 	"github.com/plantstore/plantstore/internal/store/sqlite"
+	"github.com/plantstore/plantstore/internal/transfer"
 )
 
 func backupCommand(sys system) *cli.Command {
@@ -69,6 +70,15 @@ its -wal and -shm files.
 				fmt.Fprintf(sys.stdout, "nothing to restore: %s exists, or %s does not\n", path, file)
 				return nil
 			}
+			switch _, err := os.Lstat(path); { // nobody needs to stop the service for a wrong FILE, so that is the first mistake
+			case missing(file):
+				return fmt.Errorf("restore: %s does not exist: check the path", file)
+			case transfer.FormatOf(file) != "":
+				return fmt.Errorf("restore: %s has plants, and is no backup: write plantstore import %[1]s", file)
+			case err == nil:
+				return fmt.Errorf("restore: the store %s exists: first stop the service, then move %[1]s with its -wal and "+
+					"-shm files to another directory, and run this command again", open.Redacted(path))
+			}
 			return copyStore(sys, file, path, "restore", func(progress func(done, total int64)) error {
 				return sqlite.Copy(ctx, file, path, progress)
 			})
@@ -79,7 +89,7 @@ its -wal and -shm files.
 // fileAndStore returns the only argument of a command, and the path of its store.
 func fileAndStore(command *cli.Command) (file, store string, err error) {
 	if command.Args().Len() != 1 || command.Args().First() == "" {
-		return "", "", fmt.Errorf("%s takes one FILE, got %d arguments (%s --help shows an example)",
+		return "", "", fmt.Errorf("%s takes one FILE, got %d arguments: write %s monday.db (%[3]s --help lists the flags)",
 			command.Name, command.Args().Len(), command.FullName())
 	}
 	store, err = open.File(command.String("store"))

@@ -24,7 +24,7 @@ by id, and plantstore import reads them back byte for byte. The token in PLANTST
 --token-file needs the scope read. With --name-prefix they are sorted by name, then by id; a plant
 that is renamed during the export may be in it twice or not at all.
 
-FILE is created, or replaced, when the export is complete.
+FILE is created when the export is complete. It must not exist, unless --replace is given.
 
 The exit status is 0 on success, 3 if the service is not available, 4 if it does not accept the
 token, 130 after Ctrl-C, and 1 for any other failure.
@@ -35,6 +35,7 @@ token, 130 after Ctrl-C, and 1 for any other failure.
 			choiceFlag("separator", "comma", "write `WHICH` character between the fields of CSV: comma, semicolon or tab; "+
 				"Excel expects the one of its language"),
 			boolFlag("bom", "begin CSV with a byte order mark, without which Excel does not read UTF-8"),
+			boolFlag("replace", "replace FILE when the export is complete; FILE is unchanged if the export fails"),
 			// A variable that is set by mistake would make the export incomplete, so they have none.
 			&cli.StringFlag{Name: "tag", Usage: "export only the plants with exactly `TAG`"},
 			&cli.StringFlag{Name: "name-prefix", Usage: "export only the plants whose name begins with `TEXT`, ignoring case"},
@@ -56,7 +57,7 @@ token, 130 after Ctrl-C, and 1 for any other failure.
 			if name == "" || name == "-" {
 				name, otherwise = "-", transfer.CSV
 			}
-			format, err := chooseFormat(command.String("format"), name, otherwise)
+			format, err := chooseFormat(command.String("format"), name, otherwise, ", or give the file a name that ends with .csv or .ndjson")
 			if err != nil {
 				return err
 			}
@@ -70,17 +71,17 @@ token, 130 after Ctrl-C, and 1 for any other failure.
 				}
 				return transfer.NewWriter(file, format)
 			}
-			return exportFile(ctx, sys, service, name, write, selected)
+			return exportFile(ctx, sys, command, service, name, write, selected)
 		},
 	}
 }
 
 // exportFile writes plants to a file and prints how many there are.
 func exportFile(
-	ctx context.Context, sys system, service *transfer.Service, name string,
+	ctx context.Context, sys system, command *cli.Command, service *transfer.Service, name string,
 	write func(io.Writer) transfer.Writer, selected []client.ListOption,
 ) error {
-	out, keep, err := createOutput(sys, name)
+	out, keep, err := createOutput(sys, command, name)
 	if err != nil {
 		return err
 	}
@@ -96,19 +97,28 @@ func exportFile(
 }
 
 // createOutput opens the output. Call keep last, with the error of the writes: without one it
-// gives the file its name, so that an incomplete file never has it.
-func createOutput(sys system, name string) (out io.Writer, keep func(error) error, err error) {
+// gives the file its name, so that an incomplete file never has it. It replaces a file only with --replace,
+// and then it gives no permission that the other file does not give.
+func createOutput(sys system, command *cli.Command, name string) (out io.Writer, keep func(error) error, err error) {
 	if name == "-" {
 		return sys.stdout, func(err error) error { return err }, nil
 	}
-	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() { // a pipe, or /dev/null
+	replace, mode := command.Bool("replace"), os.FileMode(0o666)
+	info, err := os.Stat(name)
+	hasContent := err == nil && info.Size() > 0 // an empty file, as mktemp makes it, has nothing to lose
+	switch {
+	case err == nil && !info.Mode().IsRegular(): // a pipe, or /dev/null
 		file, err := os.OpenFile(name, os.O_WRONLY, 0)
 		if err != nil {
 			return nil, nil, err
 		}
 		return file, func(err error) error { return errors.Join(err, file.Close()) }, nil
+	case hasContent && !replace:
+		return nil, nil, fmt.Errorf("%s exists: give another path, or add --replace to replace it", name)
+	case err == nil:
+		replace, mode = true, info.Mode().Perm()
 	}
-	file, err := atomicfile.Create(name, 0o666)
+	file, err := atomicfile.Create(name, mode)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -117,6 +127,6 @@ func createOutput(sys system, name string) (out io.Writer, keep func(error) erro
 			file.Discard()
 			return err
 		}
-		return file.Publish(true)
+		return file.Publish(replace)
 	}, nil
 }

@@ -41,14 +41,15 @@ available, 4 if it does not accept the token, 130 after Ctrl-C, and 1 for any ot
 			// A variable that is set by mistake would lose data, so it has none.
 			&cli.StringSliceFlag{Name: "ignore-column", Usage: "import a CSV file without its column `NAME`, which is not one of a plant; may be repeated"},
 			textFlag("rejects", "", "write the refused rows to `FILE`, with line and reason, in the format of the "+
-				"imported file"),
+				"imported file; it must not exist"),
+			boolFlag("replace", "replace the file of --rejects, if there is one"),
 		}, serverFlags()...),
 		Action: func(ctx context.Context, command *cli.Command) error {
 			if command.NArg() != 1 || command.Args().First() == "" {
-				return errors.New("import takes the name of one file, or - for stdin")
+				return errors.New("import takes the name of one file, or - for stdin: write plantstore import plants.csv")
 			}
 			name := command.Args().First()
-			format, err := chooseFormat(command.String("format"), name, "")
+			format, err := chooseFormat(command.String("format"), name, "", "; a spreadsheet must be saved as CSV UTF-8 first")
 			if err != nil {
 				return err
 			}
@@ -56,7 +57,7 @@ available, 4 if it does not accept the token, 130 after Ctrl-C, and 1 for any ot
 			if err != nil {
 				return err
 			}
-			return importFile(ctx, sys, service, name, format, command.String("rejects"), command.StringSlice("ignore-column"))
+			return importFile(ctx, sys, command, service, name, format)
 		},
 	}
 }
@@ -67,8 +68,8 @@ func formatFlag(verb string) cli.Flag {
 }
 
 // chooseFormat returns the format of --format, or else of the extension of the
-// file, or else the last argument.
-func chooseFormat(flag, file string, otherwise transfer.Format) (transfer.Format, error) {
+// file, or else another one. The advice is for a file without any of these.
+func chooseFormat(flag, file string, otherwise transfer.Format, advice string) (transfer.Format, error) {
 	format := cmp.Or(transfer.Format(flag), transfer.FormatOf(file), otherwise)
 	switch {
 	case flag != "" && !format.Valid():
@@ -76,16 +77,14 @@ func chooseFormat(flag, file string, otherwise transfer.Format) (transfer.Format
 	case format == "" && file == "-":
 		return "", errors.New("the format of stdin is unknown: add --format csv or --format ndjson")
 	case format == "":
-		return "", fmt.Errorf("the format of %s is unknown: add --format csv or --format ndjson; "+
-			"a spreadsheet must be saved as CSV UTF-8 first", file)
+		return "", fmt.Errorf("the format of %s is unknown: add --format csv or --format ndjson%s", file, advice)
 	}
 	return format, nil
 }
 
 // importFile imports a file and prints the result.
 func importFile(
-	ctx context.Context, sys system, service *transfer.Service, name string, format transfer.Format, rejects string,
-	ignored []string,
+	ctx context.Context, sys system, command *cli.Command, service *transfer.Service, name string, format transfer.Format,
 ) (err error) {
 	in, size, err := openInput(sys, name)
 	if err != nil {
@@ -93,9 +92,9 @@ func importFile(
 	}
 	defer in.Close()
 	u := transfer.Upload{Service: service}
-	if rejects != "" {
+	if rejects := command.String("rejects"); rejects != "" {
 		var keep func(error) error
-		if u.Rejects, keep, err = createRejects(sys, rejects, in); err != nil {
+		if u.Rejects, keep, err = createRejects(sys, command, rejects, in); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, keep(nil)) }()
@@ -106,14 +105,15 @@ func importFile(
 		progress.refused.Add(1)
 		progress.say(bad.Error())
 	}
-	counts, err := u.Run(ctx, transfer.NewReader(io.TeeReader(in, progress), format, ignored...))
+	counts, err := u.Run(ctx, transfer.NewReader(io.TeeReader(in, progress), format, command.StringSlice("ignore-column")...))
 	progress.finish()
 	if unknown, isUnknown := errors.AsType[transfer.UnknownColumnsError](err); isUnknown {
-		flags := ""
+		flags, hint := "", ""
 		for _, name := range unknown.Names {
 			flags += fmt.Sprintf(" --ignore-column %q", name)
+			hint += didYouMean(fmt.Sprintf("%q to be ", name), name, transfer.Columns())
 		}
-		err = fmt.Errorf("%w; to import the others, add%s", err, flags)
+		err = fmt.Errorf("%w; to import the others, add%s%s", err, flags, hint)
 	}
 
 	stored, refused := progress.plants.Load(), progress.refused.Load()
@@ -162,11 +162,11 @@ func openInput(sys system, name string) (io.ReadCloser, int64, error) {
 }
 
 // createRejects creates the file of refused rows; see createOutput.
-func createRejects(sys system, name string, input io.Reader) (list io.Writer, keep func(error) error, err error) {
+func createRejects(sys system, command *cli.Command, name string, input io.Reader) (list io.Writer, keep func(error) error, err error) {
 	if file, isFile := input.(*os.File); isFile && isSameFile(name, file) {
 		return nil, nil, errors.New("--rejects is the imported file: name another file")
 	}
-	if list, keep, err = createOutput(sys, name); err != nil {
+	if list, keep, err = createOutput(sys, command, name); err != nil {
 		return nil, nil, fmt.Errorf("--rejects: %w", err)
 	}
 	return list, keep, nil

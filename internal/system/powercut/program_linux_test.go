@@ -216,13 +216,15 @@ func (p *recorded) work() {
 			return func(string) error { _, err := p.run(service, args...); return err }
 		}
 		backup := []string{"backup", "--store", storeName, "backup.db"}
+		export := []string{"export", "plants.csv"}
 		if part > 0 {
 			backup = append(backup[:3:3], "--replace", "backup.db")
+			export = []string{"export", "--replace", "plants.csv"}
 		}
 		restored := fmt.Sprint("restored.", part, ".db")
 		makes(p.t, p.mark, p.folder, "backup.db", part > 0, command(backup...))
 		makes(p.t, p.mark, p.folder, restored, false, command("restore", "--store", restored, "backup.db"))
-		makes(p.t, p.mark, p.folder, "plants.csv", part > 0, command("export", "plants.csv"))
+		makes(p.t, p.mark, p.folder, "plants.csv", part > 0, command(export...))
 		if signal == syscall.SIGTERM {
 			service.End(p.t, signal)
 		} else {
