@@ -57,9 +57,16 @@ func intFlag(name string, value int, usage string) *parsedFlag[int] {
 	return &parsedFlag[int]{Name: name, Value: value, Config: parseCount, Usage: usage, Sources: environment(name)}
 }
 
-// durationFlag returns a flag for a duration that parseSpan reads.
-func durationFlag(name string, value time.Duration, usage string) *parsedFlag[time.Duration] {
-	return &parsedFlag[time.Duration]{Name: name, Value: value, Config: parseSpan, Usage: usage, Sources: environment(name)}
+// durationFlag returns a flag for a duration of at least so long that parseSpan reads.
+func durationFlag(name string, least, value time.Duration, usage string) *parsedFlag[time.Duration] {
+	parse := func(text string) (time.Duration, error) {
+		span, err := parseSpan(text)
+		if err == nil && span < least {
+			err = fmt.Errorf("must be at least %v", least)
+		}
+		return span, err
+	}
+	return &parsedFlag[time.Duration]{Name: name, Value: value, Config: parse, Usage: usage, Sources: environment(name)}
 }
 
 // prefix begins the name of every environment variable.

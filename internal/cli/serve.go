@@ -146,7 +146,7 @@ const (
 func logFlags() []cli.Flag {
 	return []cli.Flag{
 		choiceFlag("log-requests", logFailed, "log `WHICH` requests: failed (5xx, cut off or slow) or all"),
-		durationFlag("log-slow", time.Second, "treat a request as slow from `TIME` on, as in 250ms or 1s; 0s turns "+
+		durationFlag("log-slow", 0, time.Second, "treat a request as slow from `TIME` on, as in 250ms or 1s; 0s turns "+
 			"it off"),
 	}
 }
@@ -185,7 +185,7 @@ func limitFlags() []cli.Flag {
 		// a longer queue. The default is twice as many.
 		intFlag("max-in-flight", 512, "handle at most `N` requests at the same time, others get 503; each may hold "+
 			"--max-body in memory"),
-		durationFlag("keep-changes", 7*24*time.Hour, "keep changes for `TIME`, as in 7d or 36h; a client that was "+
+		durationFlag("keep-changes", time.Minute, 7*24*time.Hour, "keep changes for `TIME`, as in 7d or 36h; a client that was "+
 			"away for longer has to begin again, so it must be longer than a client takes for all plants (about 30s "+
 			"for a million)"),
 		intFlag("max-streams", 1000, "handle at most `N` requests for changes at the same time, waiting or not, "+
@@ -208,9 +208,7 @@ func setLimits(config *server.Config, command *cli.Command) (err error) {
 		return fmt.Errorf("--failed-auth-limit: %w", err)
 	}
 	config.HTTP.MaxInFlight, config.HTTP.MaxStreams = command.Int("max-in-flight"), command.Int("max-streams")
-	if config.KeepChanges = command.Duration("keep-changes"); config.KeepChanges < time.Minute {
-		return fmt.Errorf("--keep-changes: must be at least 1m, got %v", config.KeepChanges)
-	}
+	config.KeepChanges = command.Duration("keep-changes")
 	config.HTTP.CORSOrigins = command.StringSlice("cors-origin")
 	for _, origin := range config.HTTP.CORSOrigins {
 		if err := checkOrigin(origin); err != nil {
@@ -263,7 +261,7 @@ func oidcFlags() []cli.Flag {
 		boolFlag("oidc-require-at-jwt", "refuse tokens of the provider whose type is not at+jwt (RFC 9068)"),
 		textFlag("oidc-client-id", "", "let people sign in to the page at the provider, as its public client `ID`, "+
 			"with the authorization code flow and PKCE"),
-		durationFlag("oidc-max-lifetime", oidc.DefaultMaxLifetime, "refuse tokens of the provider that are valid "+
+		durationFlag("oidc-max-lifetime", time.Second, oidc.DefaultMaxLifetime, "refuse tokens of the provider that are valid "+
 			"for longer than `TIME`: token revoke does not reach them"),
 	}
 }

@@ -232,7 +232,7 @@ users can switch one after the other. If it has leaked, end it at once with --gr
    TOKEN=$(plantstore token rotate mGdgoH14hxFz --grace 2h)`,
 		Flags: []cli.Flag{
 			storeFlag(anyStore),
-			durationFlag("grace", time.Hour, "let the old token work for `TIME` from now, as in 1h or 2d"),
+			durationFlag("grace", 0, time.Hour, "let the old token work for `TIME` from now, as in 1h or 2d"),
 			textFlag("expires", "", "let the new token expire after `TIME` from now, as in 90d or 1y, or never "+
 				"(default: when the old one does)"),
 		},

@@ -15,8 +15,6 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v3"
-	"zombiezen.com/go/sqlite"
-	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/plantstore/plantstore/api/client"
 	"github.com/plantstore/plantstore/internal/atomicfile"
@@ -24,6 +22,14 @@ import (
 	"github.com/plantstore/plantstore/internal/transfer"
 	"github.com/plantstore/plantstore/internal/webhook"
 )
+
+// leastPause is the least pause before another attempt, and the least time for one: a receiver that is down gets at
+// most ten requests a second for each of --concurrency.
+const leastPause = 100 * time.Millisecond
+
+// mostResponse is how much is read of the header of a response, and of a body that is shown: by default each of
+// --concurrency could take 10 MiB several times.
+const mostResponse = 64 << 10
 
 func webhookCommand(sys system) *cli.Command {
 	return &cli.Command{
@@ -47,7 +53,7 @@ token, 5 if the position is not valid any more (with --on-gone stop), 6 if the r
 			choiceFlag("on-gone", onGoneRestart, "if the position is not valid any more, do `THIS`: restart (all plants) or stop"),
 			textFlag("rejects", "", "after all of --retry, append a change that is refused with a 4xx to `FILE` and go on"),
 			textFlag("retry", "5s,5m,30m,2h,5h,10h,14h,20h,24h", "try again after these `PAUSES`; the last one is repeated"),
-			durationFlag("timeout", 15*time.Second, "let an attempt fail after `TIME` without a response"),
+			durationFlag("timeout", leastPause, 15*time.Second, "let an attempt fail after `TIME` without a response"),
 			intFlag("concurrency", 1, "send `N` changes at the same time, of different plants; at most 100"),
 			boolFlag("insecure", "send to an http:// URL of another machine: others can read what is sent"),
 			adminFlag("serve /livez, /metrics and /debug/pprof/ on `HOST:PORT`, or off; use a private address"),
@@ -70,6 +76,7 @@ token, 5 if the position is not valid any more (with --on-gone stop), 6 if the r
 func newRelay(sys system, command *cli.Command) (*webhook.Relay, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = command.Int("concurrency")
+	transport.MaxResponseHeaderBytes = mostResponse
 	relay := &webhook.Relay{
 		URL:         command.String("to"),
 		Timeout:     command.Duration("timeout"),
@@ -83,14 +90,12 @@ func newRelay(sys system, command *cli.Command) (*webhook.Relay, error) {
 	}
 	for text := range strings.SplitSeq(command.String("retry"), ",") {
 		pause, err := parseSpan(text)
-		if err != nil || pause == 0 {
-			return nil, errors.New("--retry: must be durations with commas between them, as in 5s,5m,1h")
+		if err != nil || pause < leastPause {
+			return nil, fmt.Errorf("--retry: must be durations of at least %v with commas between them, as in 5s,5m,1h", leastPause)
 		}
 		relay.Retry = append(relay.Retry, pause)
 	}
 	switch {
-	case relay.Timeout == 0:
-		return nil, errors.New("--timeout: must be more than 0")
 	case relay.Concurrency > 100:
 		return nil, errors.New("--concurrency: must be at most 100")
 	case command.String("rejects") == command.String("state"):
@@ -141,6 +146,7 @@ func (s shown) RoundTrip(request *http.Request) (*http.Response, error) {
 	show(httputil.DumpRequestOut(request, true))
 	response, err := s.RoundTripper.RoundTrip(request)
 	if err == nil {
+		response.Body = http.MaxBytesReader(nil, response.Body, mostResponse)
 		show(httputil.DumpResponse(response, true))
 	}
 	return response, err
@@ -196,26 +202,14 @@ func (f *stateFile) save(state webhookState) error {
 	return nil
 }
 
-// lockFile locks a file until the connection is closed. SQLite does so on every system, until the process ends.
-func lockFile(name string) (*sqlite.Conn, error) {
-	lock, err := sqlite.OpenConn(name, sqlite.OpenReadWrite, sqlite.OpenCreate)
-	if err != nil {
-		return nil, err
-	}
-	lock.SetBusyTimeout(time.Second)
-	return lock, sqlitex.ExecuteTransient(lock, "BEGIN EXCLUSIVE", nil)
-}
-
 // runWebhook runs a relay with the files and the admin listener of the flags.
 func runWebhook(ctx context.Context, sys system, command *cli.Command, relay *webhook.Relay) error {
 	file := stateFile{name: command.String("state")}
-	lock, err := lockFile(file.name + ".lock") // another file than that of the position, which is replaced
-	if lock != nil {
-		defer lock.Close()
-	}
+	lock, err := atomicfile.CreateLocked(file.name, ".lock", 0o600) // another file than that of the position, which is replaced
 	if err != nil {
 		return fmt.Errorf("--state: another plantstore webhook may use %s, or its folder is not writable: %w", file.name, err)
 	}
+	defer lock.Close()
 	state, err := file.load(ctx, command, relay.Service)
 	if err != nil {
 		return err

@@ -47,7 +47,7 @@ func TestWebhookRejectsDurably(t *testing.T) { // not parallel: it sets atomicfi
 	token := func(name string) string { return map[string]string{"PLANTSTORE_TOKEN": service.ReadToken}[name] }
 	err := run(ctx, system{getenv: token, stdout: io.Discard, stderr: io.Discard}, []string{
 		"plantstore", "webhook", "--server", service.URL, "--to", receiver.URL, "--secret-file", secret,
-		"--state", state, "--from", "start", "--rejects", rejects, "--retry", "1ms",
+		"--state", state, "--from", "start", "--rejects", rejects, "--retry", "100ms",
 	})
 	if err != nil || moved != 2 {
 		t.Errorf("webhook ends with %v after the position was stored %d times", err, moved)
