@@ -9,7 +9,9 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"sync"
 )
 
 // Record is called after each step that decides what a power cut leaves: "sync" of a
@@ -24,14 +26,57 @@ type File struct {
 	name string
 }
 
-// Create creates a file that is to have the given name. The caller calls Publish or Discard.
+// Create creates a file that is to have the given name. The caller calls Publish or Discard. The
+// file is locked, so that no other process takes it for one that a killed process has left.
 func Create(name string, mode fs.FileMode) (*File, error) {
-	temporary := filepath.Join(filepath.Dir(name), fmt.Sprintf(".%s.%d", filepath.Base(name), rand.Uint64()))
-	file, err := os.OpenFile(temporary, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
+	if _, isCleaned := cleaned.LoadOrStore(name, true); !isCleaned {
+		removeLeft(name)
+	}
+	for {
+		temporary := filepath.Join(filepath.Dir(name), fmt.Sprintf(".%s.%020d", filepath.Base(name), rand.Uint64()))
+		file, err := os.OpenFile(temporary, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
+		if err != nil {
+			return nil, explain(err, name)
+		}
+		// Another process may remove the file before it is locked. Where files cannot be locked, none is removed.
+		if lockOpened(file) != ErrLocked {
+			return &File{file, name}, nil
+		}
+		file.Close()
+	}
+}
+
+// cleaned has the names that this process has called removeLeft for: some files are written ten times a second.
+var cleaned sync.Map
+
+// removeLeft removes what killed processes have left of files that were to have the given name: the files with a
+// temporary name that no process has locked. Errors are ignored: another process tries it again.
+func removeLeft(name string) {
+	temporary := regexp.MustCompile(`^\.` + regexp.QuoteMeta(filepath.Base(name)) + `\.\d{20}$`)
+	entries, _ := os.ReadDir(filepath.Dir(name))
+	for _, entry := range entries {
+		if !entry.Type().IsRegular() || !temporary.MatchString(entry.Name()) {
+			continue
+		}
+		file, err := os.OpenFile(filepath.Join(filepath.Dir(name), entry.Name()), os.O_RDWR, 0)
+		if err == nil && lockOpened(file) == nil {
+			_ = os.Remove(file.Name() + "-journal") // of SQLite, if the file is a database
+			(&File{File: file}).Discard()
+		}
+		file.Close()
+	}
+}
+
+// explain adds to an error what a user without rights in the folder can do.
+func explain(err error, name string) error {
 	if failed, ok := errors.AsType[*fs.PathError](err); ok {
 		failed.Path = name
 	}
-	return &File{file, name}, err
+	if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("%w: this user may not create files in the folder %s: give it write permission there, or "+
+			"name another folder", err, filepath.Dir(name))
+	}
+	return err
 }
 
 // ErrLocked means that another process writes the same file.
@@ -43,7 +88,7 @@ var ErrLocked = errors.New("another process writes this file")
 func CreateLocked(name, suffix string, mode fs.FileMode) (*File, error) {
 	file, err := os.OpenFile(name+suffix, os.O_RDWR|os.O_CREATE, mode)
 	if err != nil {
-		return nil, err
+		return nil, explain(err, name+suffix)
 	}
 	if err := lockOpened(file); err != nil {
 		return nil, errors.Join(err, file.Close())
