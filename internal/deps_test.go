@@ -89,8 +89,8 @@ var mayImport = map[string][]string{
 	},
 	"internal/cli": {
 		"api/client", "internal/atomicfile", "internal/docs", "internal/httpapi", "internal/oidc", "internal/plant",
-		"internal/server", "internal/store", "internal/store/open", "internal/store/sqlite", "internal/ticker",
-		"internal/token", "internal/transfer", "internal/webhook",
+		"internal/server", "internal/shell", "internal/store", "internal/store/open", "internal/store/sqlite",
+		"internal/ticker", "internal/token", "internal/transfer", "internal/webhook",
 	},
 	"internal/webhook": {"api/client", "gen/plantapi", "gen/plantjson", "internal/transfer"},
 	"cmd/contracttest": {"api/contracttest"},

@@ -1,13 +1,19 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/urfave/cli/v3"
+
+	"github.com/plantstore/plantstore/internal/shell"
 )
 
 // mistakes turns a mistake on the command line into an error of one line that
@@ -39,11 +45,14 @@ func (m *mistakes) hook(command *cli.Command) error {
 
 func unknownCommandError(command *cli.Command, name string) error {
 	var known []string
-	for _, sub := range command.Commands {
+	for _, sub := range command.VisibleCommands() {
 		known = append(known, sub.Names()...)
 	}
-	return fmt.Errorf("unknown command %q%s (%s --help lists the commands)",
-		name, didYouMean("", name, known), command.FullName())
+	hint := didYouMean("", name, known)
+	if command.Root() != command {
+		hint = cmp.Or(hint, ": give "+english.OxfordWordSeries(known, "or"))
+	}
+	return fmt.Errorf("unknown command %q%s (%s --help lists the commands)", name, hint, command.FullName())
 }
 
 // suggestedFlag returns a hint if an error of the library is about an unknown flag.
@@ -81,9 +90,12 @@ func withoutArguments(action cli.ActionFunc) cli.ActionFunc {
 		if !command.Args().Present() {
 			return action(ctx, command)
 		}
-		return fmt.Errorf("%s takes no argument, got %q: check for a missing flag or quote before it "+
-			"(%s --help lists the flags)",
-			strings.TrimPrefix(command.FullName(), "plantstore "), command.Args().First(), command.FullName())
+		advice := "check for a missing flag or quote before it"
+		if command.Name == "copy" && command.NArg() == 2 {
+			advice = fmt.Sprintf("write copy --from %s --to %s", shell.Quote(command.Args().Get(0)), shell.Quote(command.Args().Get(1)))
+		}
+		return fmt.Errorf("%s takes no argument, got %q: %s (%s --help lists the flags)",
+			strings.TrimPrefix(command.FullName(), "plantstore "), command.Args().First(), advice, command.FullName())
 	}
 }
 
@@ -102,7 +114,8 @@ var ofOthers = regexp.MustCompile(
 
 // warn logs each variable of the environment that could be meant for this program but
 // is not known.
-func (m *mistakes) warn(ctx context.Context, _ *cli.Command) (context.Context, error) {
+func (m *mistakes) warn(ctx context.Context, command *cli.Command) (context.Context, error) {
+	m.warnOfReaders(command)
 	var known []string
 	for _, variable := range m.variables {
 		known = append(known, strings.TrimPrefix(variable, prefix))
@@ -117,6 +130,20 @@ func (m *mistakes) warn(ctx context.Context, _ *cli.Command) (context.Context, e
 		}
 	}
 	return ctx, nil
+}
+
+// warnOfReaders logs each file with a secret that all users of the machine may read. It is no error: a volume of
+// Kubernetes has such files. On Windows a mode says nothing about other users.
+func (m *mistakes) warnOfReaders(command *cli.Command) {
+	for _, flag := range []string{"secret-file", "tls-key", "token-file"} {
+		name := command.String(flag)
+		info, err := os.Stat(name)
+		isShared := err == nil && info.Mode()&0o004 != 0
+		if isShared && runtime.GOOS != "windows" {
+			newLog(m.sys.stderr).Warn(fmt.Sprintf("all users of this machine may read the file of --%s: run chmod o= %s",
+				flag, shell.Quote(name)))
+		}
+	}
 }
 
 // didYouMean returns a hint with the known name that is nearest to a mistyped one. It is

@@ -158,6 +158,10 @@ func (s *Service) explain(err error) error {
 	if !ok {
 		return err
 	}
+	if named, ok := errors.AsType[x509.HostnameError](err); ok {
+		return fmt.Errorf("the certificate of %s is for %s: use that name in --server", s.url,
+			cmp.Or(strings.Join(named.Certificate.DNSNames, " and "), "an IP address alone"))
+	}
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok { // or a certificate that the service signed itself
 		return fmt.Errorf("the certificate of %s is not trusted: write it, or the certificate of its authority, to a PEM file "+
 			"and set SSL_CERT_FILE to the name of that file: %w", s.url, failure)
@@ -170,21 +174,25 @@ func (s *Service) explain(err error) error {
 
 // nextSteps are what to do after a response with an error.
 var nextSteps = map[client.Code]string{
-	client.ErrBadCredentials:   ": plantstore token list shows whether the token is valid; a token that serve printed ends with its process",
-	client.ErrPositionGone:     ": begin with an empty copy, without --after or the file of --state",
-	client.ErrNoSuchPath:       ": check --server",
-	client.ErrMethodNotAllowed: ": check --server",
+	client.ErrBadCredentials:    ": plantstore token list shows whether the token is valid; a token that serve printed ends with its process",
+	client.ErrInsufficientScope: ": plantstore token create --name NAME, where the store is, makes one for reads and writes",
+	client.ErrPositionGone:      ": begin with an empty copy, without --after or the file of --state",
+	client.ErrNoSuchPath:        ": check --server",
+	client.ErrMethodNotAllowed:  ": check --server",
 }
 
 // explainResponse returns the error of a response.
 func (s *Service) explainResponse(response *client.Error) error {
 	status := fmt.Sprintf("%s responded with %d %s", s.url, response.Status, http.StatusText(response.Status))
 	if response.Code == 0 {
-		return fmt.Errorf("%s, which is not a response of a plant store: check --server", status)
+		return fmt.Errorf("%s, which is not a response of a plant store: check --server, which begins with https:// if the service uses TLS", status)
 	}
 	hint := nextSteps[response.Code]
 	if response.Code == client.ErrInvalidParameter && strings.Contains(response.Message, "/after") { // the others are ours
 		hint = ": give --after a whole position that changes has printed, or begin an empty copy without it"
+	}
+	if strings.HasSuffix(strings.TrimSuffix(s.url, "/"), "/plants") && response.Code != client.ErrBadCredentials {
+		hint = ": leave /plants out of --server"
 	}
 	if response.Status >= http.StatusInternalServerError {
 		hint = fmt.Sprintf(" (request_id %s in its log)", response.RequestID)

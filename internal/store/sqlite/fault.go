@@ -127,8 +127,11 @@ func (files *openFiles) missingFile(file *openFile, cause error) *fault {
 		return found
 	}
 	found.passing = true
-	found.next = fmt.Sprintf("move it back; to use another file at this path, stop the service, run %s and start it again (%v)",
-		without(files.target, "-wal"), cause)
+	otherwise := "; to use another file at this path, stop the service, run " + without(files.target, "-wal") + " and start it again"
+	if file == files.wal && cause != errReplaced { // a command could move no file
+		otherwise = ", or stop the service with SIGTERM: the stop writes everything to " + files.target
+	}
+	found.next = fmt.Sprintf("move it back%s (%v)", otherwise, cause)
 	return found
 }
 
