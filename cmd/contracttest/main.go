@@ -80,10 +80,31 @@ func command() *cli.Command {
 		DisableSliceFlagSeparator: true,
 		Action:                    run,
 		ExitErrHandler:            func(context.Context, *cli.Command, error) {}, // main does it
-		OnUsageError: func(_ context.Context, _ *cli.Command, err error, _ bool) error {
-			return wrong(err)
+		OnUsageError: func(_ context.Context, cmd *cli.Command, err error, _ bool) error {
+			return wrong(explainUsage(cmd, err))
 		},
 	}
+}
+
+// explainUsage says what to do about a mistake in the flags. The library has no types for these errors, and some have
+// the words of strconv.
+func explainUsage(cmd *cli.Command, err error) error {
+	what, name, isUnknown := strings.Cut(err.Error(), "flag provided but not defined: ")
+	if isUnknown {
+		hint := cli.SuggestFlag(cmd.Flags, strings.TrimLeft(name, "-"), true)
+		return fmt.Errorf("unknown flag -%s: did you mean %s? (contracttest --help lists the flags)", name, hint)
+	}
+	what, name, isValue := strings.Cut(what, " for flag -")
+	if !isValue {
+		return fmt.Errorf("%w (contracttest --help lists the flags)", err)
+	}
+	name, _, _ = strings.Cut(name, ":")
+	advice := map[string]string{
+		"max-time":       "a time with its unit, such as 90s or 5m",
+		"seed":           "the number that an earlier run has printed",
+		"write-baseline": "true or false",
+	}
+	return fmt.Errorf("%s for --%s: it must be %s (contracttest --help lists the flags)", what, name, advice[name])
 }
 
 // flags declares the flags. options.go makes contracttest.Options of them.
@@ -125,6 +146,12 @@ func flags() []cli.Flag {
 		&cli.DurationFlag{
 			Name:  "max-time",
 			Value: 5 * time.Minute,
+			Validator: func(given time.Duration) error {
+				if given < 0 {
+					return errors.New("it must be a time with its unit, such as 90s or 5m")
+				}
+				return nil
+			},
 			Usage: "end with a report after this `TIME`, such as 90s; what was not tried is untried; 0: run all tests",
 		},
 		&cli.StringFlag{
