@@ -30,6 +30,8 @@ func command() *cli.Command {
 		Name:            "specfirst",
 		Usage:           "start a service from an OpenAPI document",
 		HideHelpCommand: true,
+		Action:          withoutCommand,
+		OnUsageError:    wrongUsage,
 		Commands: []*cli.Command{{
 			Name:      "new",
 			Usage:     "write a service to a new folder",
@@ -45,6 +47,15 @@ func command() *cli.Command {
 			OnUsageError: wrongUsage,
 		}},
 	}
+}
+
+// withoutCommand shows the help, unless there is a word that is not a command.
+func withoutCommand(_ context.Context, cmd *cli.Command) error {
+	if cmd.Args().Present() {
+		return fmt.Errorf("unknown command %q: write specfirst new and the folder of the new service, as in: "+
+			"specfirst new bookshelf", cmd.Args().First())
+	}
+	return cli.ShowRootCommandHelp(cmd)
 }
 
 // wrongUsage returns a mistake in the flags with the flag that is meant. By itself the library prints the

@@ -97,6 +97,25 @@ func TestMistakes(t *testing.T) {
 	})
 }
 
+// A command that does not exist is answered with the one that does, in one line.
+func TestUnknownCommand(t *testing.T) {
+	for _, args := range [][]string{{"neu"}, {"neu", "bookshelf"}, {"bookshelf", "--module", "example.com/bookshelf"}, {"help"}} {
+		said, err := run(t, args...)
+		if err == nil || said != "" {
+			t.Errorf("specfirst %q: it says %q, and the error is %v", args, said, err)
+			continue
+		}
+		isFlag := strings.Contains(err.Error(), "unknown flag") || strings.Contains(err.Error(), "not defined")
+		isCommand := strings.Contains(err.Error(), `unknown command "`+args[0]+`": write specfirst new and the folder of the new service`)
+		if !isCommand && !isFlag {
+			t.Errorf("specfirst %q: %v", args, err)
+		}
+	}
+	if said, err := run(t); err != nil || !strings.Contains(said, "write a service to a new folder") {
+		t.Errorf("specfirst says %q, %v, want the help", said, err)
+	}
+}
+
 // A flag that does not exist is answered with one that does, once.
 func TestSuggestion(t *testing.T) {
 	said, err := run(t, "new", "shop", "--docment", "rooms.yaml")
