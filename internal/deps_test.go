@@ -156,7 +156,7 @@ var mayImport = map[string][]string{
 
 // forTests reports whether no program may contain a package.
 func forTests(name string) bool {
-	return name == "testing" || name == "api/client/clienttest" || strings.HasPrefix(name, "internal/testing/")
+	return name == "api/client/clienttest" || strings.HasPrefix(name, "internal/testing/")
 }
 
 func TestImports(t *testing.T) {
@@ -181,11 +181,14 @@ func TestImports(t *testing.T) {
 }
 
 // No program has code that is only for tests. cmd/contracttest contains the contract engine, so the engine imports no
-// package testing either, which would register flags.
+// package testing either, which would register flags. From Go 1.27 on, net/http/httptest imports it and registers none.
 func TestProgramHasNoTestCode(t *testing.T) {
-	for name := range list(t, "-deps", "./cmd/...") {
+	for name, imports := range list(t, "-deps", "./cmd/...") {
 		if forTests(name) {
 			t.Errorf("the program contains %s", name)
+		}
+		if slices.Contains(imports, "testing") && name != "net/http/httptest" {
+			t.Errorf("%s, which the program contains, imports testing", name)
 		}
 	}
 }

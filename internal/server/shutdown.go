@@ -2,11 +2,13 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -29,17 +31,16 @@ const (
 // gracefulShutdown stops a server without losing a request: each one gets a
 // complete response, or its connection is refused.
 //
-// [http.Server.Shutdown] alone is not enough. It closes idle connections at once,
-// and drops a request that it has just read, so a client that sends a request on
+// [http.Server.Shutdown] alone is not enough. It closes idle connections of HTTP/1.1 at
+// once, and drops a request that it has just read, so a client that sends a request on
 // a kept connection at that moment gets no response. HTTP/1.1 can announce the
 // end of a connection only in a response (RFC 9112, section 9.6). So every
 // response during the drain has Connection: close, and Shutdown closes only what
-// is left: idle connections. HTTP/2 says itself which requests were not handled, so
-// its connections end when the drain begins.
+// is left: idle connections. HTTP/2 says itself which requests were not handled
+// (GOAWAY), so Shutdown loses none of them, and nothing waits for its connections.
 type gracefulShutdown struct {
 	server *http.Server
-	goAway func()       // tells the clients that have HTTP/2 to send no more requests
-	open   atomic.Int64 // connections
+	open   sync.Map     // the connections of HTTP/1.1, and those whose protocol is not known yet
 	busy   atomic.Int64 // requests
 	done   atomic.Int64 // requests that have ended since begin
 	begun  atomic.Bool
@@ -48,32 +49,34 @@ type gracefulShutdown struct {
 // newGracefulShutdown prepares a server for a graceful shutdown. The server must
 // have its handler and no ConnState.
 func newGracefulShutdown(server *http.Server) *gracefulShutdown {
-	// The Shutdown of a server that has HTTP/2 sends GOAWAY, but also closes idle
-	// connections of HTTP/1.1. So another server has HTTP/2.
-	http2 := &http.Server{IdleTimeout: server.IdleTimeout}
-	_ = http2.Serve(new(net.TCPListener)) // sets TLSNextProto, and fails
-	server.TLSNextProto = http2.TLSNextProto
-	goAway := func() { _ = http2.Shutdown(context.Background()) } // has nothing to wait for
-	server.RegisterOnShutdown(goAway)                             // for connections that are younger than begin
-	s := &gracefulShutdown{server: server, goAway: goAway}
+	s := &gracefulShutdown{server: server}
 	next := server.Handler
 	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.busy.Add(1)
 		defer s.end()
 		if s.begun.Load() {
-			w.Header().Set("Connection", "close") // in HTTP/2 net/http sends GOAWAY instead
+			w.Header().Set("Connection", "close") // for HTTP/2 net/http sends GOAWAY instead
 		}
 		next.ServeHTTP(w, r)
 	})
-	server.ConnState = func(_ net.Conn, state http.ConnState) {
+	server.ConnState = func(conn net.Conn, state http.ConnState) {
 		switch state {
 		case http.StateNew:
-			s.open.Add(1)
+			s.open.Store(conn, nil)
+		case http.StateActive:
+			if hasHTTP2(conn) {
+				s.open.Delete(conn)
+			}
 		case http.StateClosed, http.StateHijacked:
-			s.open.Add(-1)
+			s.open.Delete(conn)
 		}
 	}
 	return s
+}
+
+func hasHTTP2(conn net.Conn) bool {
+	secure, ok := conn.(*tls.Conn)
+	return ok && secure.ConnectionState().NegotiatedProtocol == "h2"
 }
 
 func (s *gracefulShutdown) end() {
@@ -83,12 +86,8 @@ func (s *gracefulShutdown) end() {
 	s.busy.Add(-1)
 }
 
-// begin adds Connection: close to every response from now on, and sends GOAWAY to the
-// clients that have HTTP/2.
-func (s *gracefulShutdown) begin() {
-	s.begun.Store(true)
-	s.goAway()
-}
+// begin adds Connection: close to every response from now on.
+func (s *gracefulShutdown) begin() { s.begun.Store(true) }
 
 // stop drains and closes the server of l. begin must be called before; served
 // receives the result of Serve.
@@ -109,11 +108,11 @@ func (s *gracefulShutdown) stop(ctx context.Context, log *slog.Logger, l listene
 	return nil
 }
 
-// awaitClients waits until all connections are closed, or idle for idleGrace.
+// awaitClients waits until all connections of HTTP/1.1 are closed, or idle for idleGrace.
 // tick receives a value every idleTick.
 func (s *gracefulShutdown) awaitClients(ctx context.Context, tick <-chan time.Time) {
 	var done int64
-	for idle := 0; s.open.Load() > 0 && idle <= int(idleGrace/idleTick); idle++ {
+	for idle := 0; s.hasOpen() && idle <= int(idleGrace/idleTick); idle++ {
 		select {
 		case <-ctx.Done():
 			return
@@ -123,4 +122,9 @@ func (s *gracefulShutdown) awaitClients(ctx context.Context, tick <-chan time.Ti
 			done, idle = now, 0
 		}
 	}
+}
+
+func (s *gracefulShutdown) hasOpen() (has bool) {
+	s.open.Range(func(any, any) bool { has = true; return false })
+	return has
 }

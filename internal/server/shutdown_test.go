@@ -1,14 +1,17 @@
 package server
 
 import (
+	"crypto/tls"
 	"io"
 	"net/http"
+	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/plantstore/plantstore/internal/testing/expect"
 	"github.com/plantstore/plantstore/internal/testing/must"
+	"github.com/plantstore/plantstore/internal/testing/program"
 )
 
 // A pause of the program or of its machine does not use up idleGrace: requests that
@@ -17,7 +20,7 @@ func TestPauseWhileStopping(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newGracefulShutdown(&http.Server{Handler: http.NotFoundHandler()})
-		s.open.Add(1)
+		s.open.Store(nil, nil) // a connection
 		s.begin()
 		tick, ended := make(chan time.Time), make(chan struct{})
 		go func() {
@@ -89,37 +92,43 @@ func TestRequestAfterALateResponse(t *testing.T) {
 	})
 }
 
-// A connection of HTTP/2 ends with its last response, and does not use up idleGrace.
+// A connection of HTTP/2 ends with its last response, and does not use up idleGrace. The head of
+// that response was sent before the stop, as that of a stream of changes is.
 func TestStopEndsHTTP2(t *testing.T) {
 	t.Parallel()
+	dir := t.TempDir()
+	must.NoError(t, program.WriteCertificate(dir, "cert", "plants", time.Now().Add(time.Hour)))
 	synctest.Test(t, func(t *testing.T) {
-		var protocols http.Protocols
-		protocols.SetUnencryptedHTTP2(true)
 		end := make(chan struct{})
 		handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			_ = http.NewResponseController(w).Flush()
 			<-end
 		})
-		server := &http.Server{Protocols: &protocols, Handler: handler}
+		server := &http.Server{Handler: handler}
 		s := newGracefulShutdown(server)
 		conns := make(pipes)
-		go server.Serve(conns)
-		client := conns.client(&http.Transport{Protocols: &protocols})
-		resp, err := client.Get("http://plants/")
+		go server.ServeTLS(conns, filepath.Join(dir, "cert.pem"), filepath.Join(dir, "cert-key.pem"))
+		client := conns.client(&http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}})
+		defer server.Close()
+		resp, err := client.Get("https://plants/")
 		if err != nil || resp.ProtoMajor != 2 {
 			t.Fatalf("the response is %v, %v", resp, err)
 		}
 		s.begin()
+		stopped := make(chan error, 1)
+		go func() {
+			s.awaitClients(t.Context(), time.Tick(idleTick))
+			stopped <- server.Shutdown(t.Context())
+		}()
 		synctest.Wait()
 		close(end)
+		ended := time.Now()
 		if body, err := io.ReadAll(resp.Body); err != nil {
 			t.Errorf("the body is %q, %v", body, err)
 		}
-		stopping := time.Now()
-		s.awaitClients(t.Context(), time.Tick(idleTick))
-		expect.NoError(t, server.Shutdown(t.Context()))
-		if took := time.Since(stopping); took > 2*idleTick {
-			t.Errorf("the stop took %v", took)
+		expect.NoError(t, <-stopped)
+		if took := time.Since(ended); took > 2*idleTick {
+			t.Errorf("the stop took %v after the last response", took)
 		}
 	})
 }

@@ -81,15 +81,17 @@ func TestServerLimits(t *testing.T) {
 		reads bool
 		after time.Duration // the connection is closed
 		want  string        // in the response; empty: no response
+		late  time.Duration // it may be closed so much later
 	}{
-		"nothing is sent":          {"", true, 10 * time.Second, ""},
-		"a header that never ends": {options + "X-Slow: x", true, 10 * time.Second, ""},
-		"a body that never ends":   {create, true, 30 * time.Second, `"error":40007`},
-		"no second request":        {options + "\r\n", true, 2 * time.Minute, "204 No Content"},
-		"nothing is read":          {options + "\r\n", false, time.Minute, ""},
-		"30 KiB of headers":        {large(30 << 10), true, 2 * time.Minute, "204 No Content"},
+		"nothing is sent":          {sent: "", reads: true, after: 10 * time.Second},
+		"a header that never ends": {sent: options + "X-Slow: x", reads: true, after: 10 * time.Second},
+		// From Go 1.27 on, net/http waits for half a second before it closes.
+		"a body that never ends": {sent: create, reads: true, after: 30 * time.Second, late: 500 * time.Millisecond, want: `"error":40007`},
+		"no second request":      {sent: options + "\r\n", reads: true, after: 2 * time.Minute, want: "204 No Content"},
+		"nothing is read":        {sent: options + "\r\n", after: time.Minute},
+		"30 KiB of headers":      {sent: large(30 << 10), reads: true, after: 2 * time.Minute, want: "204 No Content"},
 		// net/http waits for half a second before it closes.
-		"40 KiB of headers": {large(40 << 10), true, 500 * time.Millisecond, " 431 "},
+		"40 KiB of headers": {sent: large(40 << 10), reads: true, after: 500 * time.Millisecond, want: " 431 "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -117,7 +119,7 @@ func TestServerLimits(t *testing.T) {
 				}
 				select {
 				case after := <-closed:
-					if after != c.after {
+					if after != c.after && after != c.after+c.late {
 						t.Errorf("the connection is closed after %v, want %v", after, c.after)
 					}
 				case <-time.After(time.Hour):
