@@ -161,7 +161,12 @@ func load(root map[string]any) (*openapi3.T, error) {
 	if err != nil {
 		return nil, err
 	}
-	return openapi3.NewLoader().LoadFromData(text)
+	spec, err := openapi3.NewLoader().LoadFromData(text)
+	// kin-openapi tries JSON and YAML. The words of encoding/json differ between versions of Go and name no place.
+	if wrong, ok := errors.AsType[*yaml.LoadErrors](err); ok {
+		return nil, fmt.Errorf("a value has the wrong type: %s", wrong.Errors[0].Message)
+	}
+	return spec, err
 }
 
 // tidy leaves out of the document itself what no test needs, and what is not of the type that it must have: the

@@ -109,7 +109,7 @@ func TestNoDocument(t *testing.T) {
 		`{"a": `:               "yaml: ",
 		`{"openapi": "4.0.0"}`: "is neither OpenAPI 3 nor Swagger 2.0: its member openapi is 4.0.0",
 		`{"swagger": "1.2"}`:   "is neither OpenAPI 3 nor Swagger 2.0: its member openapi is <nil>",
-		`{"openapi": "3.0.3", "paths": {"/a": {"get": 7}}}`: "failed to unmarshal",
+		`{"openapi": "3.0.3", "paths": {"/a": {"get": 7}}}`: "a value has the wrong type: ",
 		`{"swagger": "2.0", "paths": {}, "host": 7}`:        "cannot be converted from Swagger 2.0: ",
 	} {
 		_, err := Parse([]byte(text))
