@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -175,6 +176,24 @@ func TestNames(t *testing.T) {
 				t.Errorf("there are %d files", files)
 			}
 		})
+	}
+}
+
+// The module of a new service needs the Go that this one needs, not that of the machine it is made on.
+func TestGoOfNewModule(t *testing.T) {
+	t.Setenv("GOPROXY", "off")
+	folder := t.TempDir()
+	source, err := filepath.Abs("../..")
+	must.NoError(t, err)
+	s := &service{module: "example.com/shed", version: "v0.0.0", source: source}
+	must.NoError(t, s.initModule(t.Context(), folder))
+	goLines := func(folder string) []string {
+		text, err := os.ReadFile(filepath.Join(folder, "go.mod"))
+		must.NoError(t, err)
+		return regexp.MustCompile(`(?m)^(go|toolchain) .*$`).FindAllString(string(text), -1)
+	}
+	if got, want := goLines(folder), goLines(source); !slices.Equal(got, want) {
+		t.Errorf("go.mod has %q, want %q", got, want)
 	}
 }
 

@@ -112,7 +112,8 @@ func (s *service) initModule(ctx context.Context, folder string) error {
 	if _, err := goCommand(ctx, folder, "mod", "init", s.module); err != nil {
 		return err
 	}
-	edits := []string{"mod", "edit", "-tool=" + generator, "-require=" + plantstore + "@" + s.version}
+	// The version of Go is that of this module. The version of this machine would keep older ones from building the service.
+	edits := []string{"mod", "edit", "-go=1.26.0", "-tool=" + generator, "-require=" + plantstore + "@" + s.version}
 	if s.source != "" {
 		edits = append(edits, "-replace="+plantstore+"="+s.source)
 	}
