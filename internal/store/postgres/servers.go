@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -65,15 +66,13 @@ type server struct {
 func newServers(config *pgxpool.Config) *servers {
 	named := config.ConnConfig
 	s := &servers{validate: named.ValidateConnect, conns: map[*pooledConn]*server{}}
-	first := &pgconn.FallbackConfig{Host: named.Host, Port: named.Port, TLSConfig: named.TLSConfig}
-	for _, fallback := range append([]*pgconn.FallbackConfig{first}, named.Fallbacks...) {
-		address := net.JoinHostPort(fallback.Host, fmt.Sprint(fallback.Port))
+	for _, attempt := range attempts(named) {
+		address := addressOf(attempt)
 		if count := len(s.all); count > 0 && s.all[count-1].address == address { // the same one without TLS
-			s.all[count-1].config.Fallbacks = append(s.all[count-1].config.Fallbacks, fallback)
 			continue
 		}
 		host := named.Copy()
-		host.Host, host.Port, host.TLSConfig, host.Fallbacks = fallback.Host, fallback.Port, fallback.TLSConfig, nil
+		connectOnlyTo(address, host)
 		host.ValidateConnect = nil
 		s.all = append(s.all, &server{config: host, address: address, asked: make(chan struct{})})
 	}
@@ -82,6 +81,23 @@ func newServers(config *pgxpool.Config) *servers {
 	}
 	config.BeforeConnect = s.connect
 	return s
+}
+
+// attempts returns what pgx tries to connect to with a config, in this order.
+func attempts(config *pgx.ConnConfig) []*pgconn.FallbackConfig {
+	first := &pgconn.FallbackConfig{Host: config.Host, Port: config.Port, TLSConfig: config.TLSConfig}
+	return append([]*pgconn.FallbackConfig{first}, config.Fallbacks...)
+}
+
+func addressOf(attempt *pgconn.FallbackConfig) string {
+	return net.JoinHostPort(attempt.Host, fmt.Sprint(attempt.Port))
+}
+
+// connectOnlyTo removes all other servers from a config. Each config keeps its own TLS settings: pgx finds the client
+// certificate by the pointer to them, so with those of another config it would send none.
+func connectOnlyTo(address string, config *pgx.ConnConfig) {
+	own := slices.DeleteFunc(attempts(config), func(a *pgconn.FallbackConfig) bool { return addressOf(a) != address })
+	config.Host, config.Port, config.TLSConfig, config.Fallbacks = own[0].Host, own[0].Port, own[0].TLSConfig, own[1:]
 }
 
 // watch starts to ask the servers. It calls lost after it has closed connections to
@@ -237,10 +253,10 @@ func (s *servers) connect(ctx context.Context, config *pgx.ConnConfig) error {
 	if err != nil {
 		return err
 	}
-	found := primary.config
-	config.Host, config.Port, config.TLSConfig, config.Fallbacks = found.Host, found.Port, found.TLSConfig, found.Fallbacks
+	connectOnlyTo(primary.address, config)
+	dial := config.DialFunc
 	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := found.DialFunc(ctx, network, address)
+		conn, err := dial(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}

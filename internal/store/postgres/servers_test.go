@@ -3,13 +3,18 @@
 package postgres
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -18,6 +23,7 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/logtest"
 	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
+	"github.com/plantstore/plantstore/internal/testing/program"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
@@ -133,6 +139,61 @@ func TestSeveralPoolers(t *testing.T) {
 	wait.Until(t, "the log names both", func() bool {
 		return log.has("is the primary", first.Host, "timeline=1") && log.has("is the primary", second.Host, "timeline=1")
 	})
+}
+
+// With several hosts, too, each connection has the client certificate that the URL names: those that ask a server for its
+// timeline, and those of the pool.
+func TestClientCertificateForSeveralServers(t *testing.T) {
+	plain := newProxy(t, pgtest.DSN(t))
+	dir := t.TempDir()
+	must.NoError(t, program.WriteCertificate(dir, "cert", "127.0.0.1", time.Now().Add(time.Hour)))
+	certificate, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "cert-key.pem")
+	pair, err := tls.LoadX509KeyPair(certificate, key)
+	must.NoError(t, err)
+	config := &tls.Config{
+		Certificates: []tls.Certificate{pair}, NextProtos: []string{"postgresql"},
+		ClientAuth: tls.RequireAnyClientCert,
+	}
+	var hosts []string
+	for range 2 {
+		listener, err := tls.Listen("tcp", "127.0.0.1:0", config)
+		must.NoError(t, err)
+		t.Cleanup(func() { listener.Close() })
+		go forward(listener, plain.address)
+		hosts = append(hosts, listener.Addr().String())
+	}
+	dsn, err := url.Parse(plain.dsn)
+	must.NoError(t, err)
+	dsn.Host = strings.Join(hosts, ",")
+	query := dsn.Query()
+	for name, value := range map[string]string{"sslmode": "require", "sslnegotiation": "direct", "sslcert": certificate, "sslkey": key} {
+		query.Set(name, value)
+	}
+	dsn.RawQuery = query.Encode()
+	create(t, open(t, dsn.String()), 1)
+}
+
+// forward connects each client of a listener with an address.
+func forward(listener net.Listener, address string) {
+	for {
+		client, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			defer client.Close()
+			server, err := net.Dial("tcp", address)
+			if err != nil {
+				return
+			}
+			defer server.Close()
+			go func() {
+				_, _ = io.Copy(server, client)
+				server.Close()
+			}()
+			_, _ = io.Copy(client, server)
+		}()
+	}
 }
 
 // With one host in the URL nothing is asked.
