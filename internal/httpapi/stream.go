@@ -30,6 +30,11 @@ const (
 // stream is a response that sends the changes of a feed as they come. It reads no
 // further than it has written, so a slow client costs the memory of the text of a page. A
 // client that does not read it in readTime is disconnected.
+//
+// The response that oapi-codegen makes for text/event-stream copies an io.Reader and flushes
+// what it has read. It cannot set deadlines: the WriteTimeout of the server would end each
+// stream, and without one a client that does not read would keep its stream after its token has
+// ended. It would also copy the text of a page, which streams share, in parts of 4 KiB.
 type stream struct {
 	ctx    context.Context // see waitingRoom
 	server *server

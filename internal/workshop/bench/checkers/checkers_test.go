@@ -4,9 +4,11 @@ package checkers
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -29,18 +31,53 @@ var requests = []struct{ name, method, target, mediaType, body string }{
 	{"patch", "PATCH", "/plants/123", "application/merge-patch+json", `{"name":"Ficus elastica","tag":null}`},
 }
 
+// TestCredentials tests the row of the table in the README about what happens before the credentials are accepted: each
+// package refuses a request without them, and only package contract reads nothing of its body before.
+func TestCredentials(t *testing.T) {
+	refuse := errors.New("send a token")
+	filter := openapi3filter.Options{AuthenticationFunc: func(context.Context, *openapi3filter.AuthenticationInput) error { return refuse }}
+	authorize := func(http.ResponseWriter, *http.Request, *contract.Operation) (context.Context, error) {
+		return nil, refuse
+	}
+	for name, test := range map[string]struct {
+		make  func(testing.TB, http.Handler) http.Handler
+		reads bool
+	}{
+		"contract":             {func(t testing.TB, next http.Handler) http.Handler { return withContract(t, next, authorize) }, false},
+		"openapi3filter":       {func(t testing.TB, next http.Handler) http.Handler { return withFilter(t, next, filter) }, true},
+		"nethttp-middleware":   {func(t testing.TB, next http.Handler) http.Handler { return withMiddleware(t, next, filter) }, true},
+		"libopenapi-validator": {withLibopenapi, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			create := requests[0]
+			body := strings.NewReader(create.body)
+			r := httptest.NewRequest(create.method, create.target, io.NopCloser(body))
+			r.Header.Set("Content-Type", create.mediaType)
+			w := httptest.NewRecorder()
+			test.make(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the request is accepted") })).ServeHTTP(w, r)
+			if reads := body.Len() < len(create.body); w.Code < 400 || reads != test.reads {
+				t.Errorf("the status is %d, and the body is read: %v, want %v", w.Code, reads, test.reads)
+			}
+		})
+	}
+}
+
 // BenchmarkMiddlewares compares package contract with others: each checks the same requests against the
 // document of the Plant Store, before a handler that reads the body.
 func BenchmarkMiddlewares(b *testing.B) {
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
+	accept := func(http.ResponseWriter, *http.Request, *contract.Operation) (context.Context, error) {
+		return nil, nil
+	}
+	filter := openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc}
 	all := []struct {
 		name string
-		make func(b *testing.B, next http.Handler) http.Handler
+		make func(b testing.TB, next http.Handler) http.Handler
 	}{
-		{"none", func(_ *testing.B, next http.Handler) http.Handler { return routed(next) }},
-		{"contract", withContract},
-		{"openapi3filter", withFilter},
-		{"nethttp-middleware", withMiddleware},
+		{"none", func(_ testing.TB, next http.Handler) http.Handler { return routed(next) }},
+		{"contract", func(b testing.TB, next http.Handler) http.Handler { return withContract(b, next, accept) }},
+		{"openapi3filter", func(b testing.TB, next http.Handler) http.Handler { return withFilter(b, next, filter) }},
+		{"nethttp-middleware", func(b testing.TB, next http.Handler) http.Handler { return withMiddleware(b, next, filter) }},
 		{"libopenapi-validator", withLibopenapi},
 	}
 	for _, request := range requests {
@@ -76,17 +113,13 @@ func routed(next http.Handler, middlewares ...func(http.Handler) http.Handler) h
 	return router
 }
 
-func withContract(b *testing.B, next http.Handler) http.Handler {
-	checker, err := contract.New(api.Document, contract.Options{
-		Authorize: func(http.ResponseWriter, *http.Request, *contract.Operation) (context.Context, error) {
-			return nil, nil
-		},
-	})
+func withContract(b testing.TB, next http.Handler, authorize func(http.ResponseWriter, *http.Request, *contract.Operation) (context.Context, error)) http.Handler {
+	checker, err := contract.New(api.Document, contract.Options{Authorize: authorize})
 	must.NoError(b, err)
 	return routed(next, checker.Middleware)
 }
 
-func load(b *testing.B) *openapi3.T {
+func load(b testing.TB) *openapi3.T {
 	document, err := openapi3.NewLoader().LoadFromData(api.Document)
 	must.NoError(b, err)
 	document.Servers = nil // otherwise only the host of the document is accepted
@@ -94,7 +127,7 @@ func load(b *testing.B) *openapi3.T {
 	return document
 }
 
-func withFilter(b *testing.B, next http.Handler) http.Handler {
+func withFilter(b testing.TB, next http.Handler, options openapi3filter.Options) http.Handler {
 	router, err := legacy.NewRouter(load(b))
 	must.NoError(b, err)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -102,7 +135,7 @@ func withFilter(b *testing.B, next http.Handler) http.Handler {
 		if err == nil {
 			err = openapi3filter.ValidateRequest(r.Context(), &openapi3filter.RequestValidationInput{
 				Request: r, PathParams: path, Route: route,
-				Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc},
+				Options: &options,
 			})
 		}
 		if err != nil {
@@ -113,13 +146,11 @@ func withFilter(b *testing.B, next http.Handler) http.Handler {
 	})
 }
 
-func withMiddleware(b *testing.B, next http.Handler) http.Handler {
-	return routed(next, middleware.OapiRequestValidatorWithOptions(load(b), &middleware.Options{
-		Options: openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc},
-	}))
+func withMiddleware(b testing.TB, next http.Handler, options openapi3filter.Options) http.Handler {
+	return routed(next, middleware.OapiRequestValidatorWithOptions(load(b), &middleware.Options{Options: options}))
 }
 
-func withLibopenapi(b *testing.B, next http.Handler) http.Handler {
+func withLibopenapi(b testing.TB, next http.Handler) http.Handler {
 	document, err := libopenapi.NewDocument(api.Document)
 	must.NoError(b, err)
 	checker, errs := validator.NewValidator(document)
