@@ -123,9 +123,11 @@ func New(opts Options) (http.Handler, error) {
 	room := waitingRoom{
 		authenticator: admission.authenticator,
 		changes:       opts.Changes,
-		counts:        counts,
 		slots:         limit.NewSlots("requests that wait for changes (--max-streams)", int64(opts.MaxStreams)),
 	}
+	opts.Metrics.MustRegister(
+		slotsTaken("plantstore_http_requests_in_flight", "Requests that the service works for.", admission.slots),
+		slotsTaken("plantstore_http_streams", "Requests that wait for changes or stream them.", room.slots))
 	basePath := ""
 	if opts.BaseURL != nil {
 		basePath = opts.BaseURL.EscapedPath()

@@ -1,18 +1,23 @@
 package httpapi_test
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"net/http"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/testing/metricstest"
+	"github.com/plantstore/plantstore/internal/testing/must"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 func TestMetrics(t *testing.T) {
@@ -82,4 +87,44 @@ func wantCounts(t *testing.T, registry *prometheus.Registry, want map[string]flo
 	if !maps.Equal(got, want) {
 		t.Errorf("counted %v\nwant %v", got, want)
 	}
+}
+
+// plantstore_http_requests_in_flight has what MaxInFlight limits: the requests that the service works for. One whose body
+// comes is not one of them.
+func TestRequestsInFlight(t *testing.T) {
+	t.Parallel()
+	held := heldPlants{began: make(chan struct{}, 1), proceed: make(chan struct{}), ended: make(chan error, 1)}
+	s, _, registry := observed(t, func(real plant.Store) plant.Store {
+		held.Store = real
+		return held
+	}, failed)
+	wantInFlight := func(when string, want float64) {
+		t.Helper()
+		wait.Until(t, fmt.Sprintf("%v requests are in flight while %s", want, when), func() bool {
+			n, ok := metricstest.Scrape(t, registry)["plantstore_http_requests_in_flight"]
+			return ok && n == want
+		})
+	}
+	conn, err := net.DialTimeout("tcp", strings.TrimPrefix(s.url, "http://"), wait.Limit)
+	must.NoError(t, err)
+	defer conn.Close()
+	must.NoError(t, conn.SetDeadline(time.Now().Add(wait.Limit)))
+	responses := bufio.NewReader(conn)
+	const body = `{"id":1,"name":"n"}`
+	fmt.Fprintf(conn, "POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n"+
+		"Expect: 100-continue\r\nContent-Length: %d\r\n\r\n", staticToken, len(body))
+	resp, err := http.ReadResponse(responses, nil)
+	if err != nil || resp.StatusCode != http.StatusContinue {
+		t.Fatalf("before the body the response is %v, %v", resp, err)
+	}
+	wantInFlight("a body comes", 0)
+	fmt.Fprint(conn, body)
+	wait.For(t, "a call of Create", held.began)
+	wantInFlight("the store works", 1)
+	held.proceed <- struct{}{}
+	resp, err = http.ReadResponse(responses, nil)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("the response is %v, %v", resp, err)
+	}
+	wantInFlight("nothing happens", 0)
 }

@@ -37,7 +37,6 @@ func (o observer) observe(next http.Handler) http.Handler {
 		recorder.scope.requestID[0] = requestID(r.Header, o.log.Tokens.Redact)
 		w.Header()[requestIDHeader] = recorder.scope.requestID[:]
 		w.Header()["X-Content-Type-Options"] = nosniff
-		o.counts.inFlight.Inc()
 		defer o.end(recorder, r, began) // also after a panic that cuts the connection off
 		defer o.recoverPanic(recorder, r)
 		next.ServeHTTP(recorder, r)
@@ -68,11 +67,6 @@ func (o observer) end(recorder *responseRecorder, r *http.Request, began time.Ti
 	scope := &recorder.scope
 	scope.end()
 	took, failed := time.Since(began), scope.code/100 >= http.StatusInternalServerError
-	if scope.isStream {
-		o.counts.streams.Dec()
-	} else {
-		o.counts.inFlight.Dec()
-	}
 	switch {
 	case failed:
 		recorder.status = int(scope.code) / 100 // also if another status was sent before
@@ -203,14 +197,17 @@ const statusClientClosed = 499
 
 // counts are the metrics of all requests.
 type counts struct {
-	inFlight prometheus.Gauge
 	failures map[plantapi.ErrorCode]prometheus.Counter
 	requests *prometheus.HistogramVec
 
 	// Of requests that wait for changes. They take as long as the client wishes, so
 	// they are not among the other requests.
-	streams      prometheus.Gauge
 	streamsEnded *prometheus.CounterVec
+}
+
+// slotsTaken returns the metric of requests that a limit counts.
+func slotsTaken(name, help string, slots *limit.Slots) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(slots.Taken()) })
 }
 
 func newCounts(registry prometheus.Registerer) *counts {
@@ -219,10 +216,6 @@ func newCounts(registry prometheus.Registerer) *counts {
 		Help: "Error responses by their number.",
 	}, []string{"error"})
 	c := &counts{
-		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "plantstore_http_requests_in_flight",
-			Help: "Requests whose response is not complete.",
-		}),
 		failures: map[plantapi.ErrorCode]prometheus.Counter{},
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "plantstore_http_request_duration_seconds",
@@ -233,10 +226,6 @@ func newCounts(registry prometheus.Registerer) *counts {
 			NativeHistogramBucketFactor:    1.1,
 			NativeHistogramMaxBucketNumber: 100,
 		}, []string{"operation", "status"}),
-		streams: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "plantstore_http_streams",
-			Help: "Requests that wait for changes or stream them.",
-		}),
 		streamsEnded: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "plantstore_http_streams_total",
 			Help: "Requests for changes that have ended, by operation and status.",
@@ -247,6 +236,6 @@ func newCounts(registry prometheus.Registerer) *counts {
 			c.failures[code] = failures.WithLabelValues(strconv.Itoa(int(code)))
 		}
 	}
-	registry.MustRegister(c.inFlight, failures, c.requests, c.streams, c.streamsEnded)
+	registry.MustRegister(failures, c.requests, c.streamsEnded)
 	return c
 }

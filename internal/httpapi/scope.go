@@ -29,9 +29,8 @@ type scope struct {
 	body            *heldBody  // nil: none that is held
 	cancel          context.CancelFunc
 
-	isStream bool               // it waits for changes, and is not in flight any more
-	code     plantapi.ErrorCode // 0: the request has not failed
-	err      error              // why the request failed
+	code plantapi.ErrorCode // 0: the request has not failed
+	err  error              // why the request failed
 }
 
 // grant is what a request may do, and until when.

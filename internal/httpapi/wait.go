@@ -17,7 +17,6 @@ import (
 type waitingRoom struct {
 	authenticator
 	changes *feed.Feed
-	counts  *counts
 	slots   *limit.Slots
 }
 
@@ -49,9 +48,6 @@ func (room waitingRoom) admit(failures failures) func(http.Handler) http.Handler
 				return
 			}
 			defer slot.Release()
-			room.counts.inFlight.Dec()
-			room.counts.streams.Inc()
-			scope.isStream = true
 			ctx, end := context.WithCancelCause(r.Context())
 			defer end(nil)
 			if r.Method == http.MethodHead {

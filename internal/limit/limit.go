@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -99,6 +100,7 @@ type Slots struct {
 	N    int64 // the number of slots; it and Weighted are exported for tests
 	name string
 
+	taken atomic.Int64
 	mu    sync.Mutex
 	byKey map[string]int64 // the number of slots that each key of TakeShare has
 }
@@ -121,8 +123,12 @@ func (s *Slots) Take() (Slot, error) {
 	if !s.TryAcquire(1) {
 		return Slot{}, s.full(s.N)
 	}
+	s.taken.Add(1)
 	return Slot{slots: s}, nil
 }
+
+// Taken returns how many slots are taken.
+func (s *Slots) Taken() int64 { return s.taken.Load() }
 
 // Free returns [ErrFull] if no slot is free.
 func (s *Slots) Free() error {
@@ -160,6 +166,7 @@ func (s *Slot) Release() {
 	if s.key != "" {
 		s.slots.removeShare(s.key)
 	}
+	s.slots.taken.Add(-1)
 	s.slots.Release(1)
 	*s = Slot{}
 }
