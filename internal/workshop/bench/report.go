@@ -12,16 +12,9 @@ func report(w io.Writer, m machine, s settings, results []result) {
 		m.Date, m.CPU, m.Cores, m.Kernel, m.Sync, strings.Join(m.Versions, ", "))
 	fmt.Fprintf(w, "server on one core, load on another; rounds: %d, of %v each; what is printed is the median\n\n", s.rounds, s.duration)
 
-	rows := [][]string{{"", "bound", "aim", "measured", "from – to", ""}}
+	rows := [][]string{{"", "measured", "from – to"}}
 	for _, c := range show(results) {
-		most, holds := "at least ", "missed"
-		if c.atMost {
-			most = "at most "
-		}
-		if c.Holds {
-			holds = "holds"
-		}
-		rows = append(rows, []string{c.What, most + fmt.Sprint(c.Bound), fmt.Sprint(c.Aim), "**" + ratio(c.Median) + "**", ratio(c.Least) + " – " + ratio(c.Most), holds})
+		rows = append(rows, []string{c.What, "**" + ratio(c.Median) + "**", ratio(c.Least) + " – " + ratio(c.Most)})
 	}
 	table(w, rows)
 
