@@ -156,13 +156,10 @@ func whyNoEpoch(ctx context.Context, conn *pgx.Conn) error {
 		return errAgain
 	}
 	sharded, err := isSharded(ctx, conn)
-	switch {
-	case err != nil:
-		return err
-	case sharded:
+	if sharded {
 		return permanent{plant.ErrNoChanges} // the store was distributed meanwhile
 	}
-	return permanent{store.Unavailable(errNoFeed)}
+	return cmp.Or(err, error(permanent{store.Unavailable(errNoFeed)}))
 }
 
 // selectChanges reads at most $3 changes after the position $1, without the first $2. The

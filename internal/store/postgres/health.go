@@ -3,7 +3,6 @@ package postgres
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -34,17 +33,12 @@ func (s *Store) Ready(ctx context.Context) error {
 		batch.Queue(selectToken, []byte{})
 		batch.Queue(selectPlant, 0)
 		if !s.sharded {
-			batch.Queue(selectFeed, 0).QueryRow(func(row pgx.Row) error {
-				_, err := scanFeedState(row)
-				return err
-			})
-			batch.Queue(selectChanges, 0, 0, 1)
 			// confirm inserts a mark. This inserts none, but needs the same privilege.
 			batch.Queue(`INSERT INTO marks (id, done, at, feeds) SELECT 0, true, 0, true WHERE false`)
 		}
 		err = conn.SendBatch(ctx, &batch).Close()
-		if errors.Is(err, pgx.ErrNoRows) {
-			err = whyNoEpoch(ctx, conn)
+		if err == nil && !s.sharded {
+			_, err = readChanges(ctx, conn, nil, 1)
 		}
 		return err
 	})
@@ -91,13 +85,11 @@ func (s *Store) probe(deadline time.Time) error {
 		}
 		return conn.SendBatch(ctx, &batch).Close()
 	})
-	if err != nil {
-		return cmp.Or(failure, err)
-	}
-	if failure != nil {
+	if err == nil && failure != nil {
 		s.failure.End()
+		return nil
 	}
-	return nil
+	return cmp.Or(failure, err)
 }
 
 // tryStatements queues the statements of a write that creates, replaces and removes a plant, and
@@ -114,14 +106,10 @@ func (s *Store) tryStatements(batch *pgx.Batch) {
 
 // tryPages queues a durable transaction that needs space on the disk and leaves nothing behind.
 func tryPages(batch *pgx.Batch) {
-	rows := store.TrialRows(trialPlants)
-	var ids []int64
-	for _, row := range rows {
-		ids = append(ids, row.ID)
-	}
+	rows := store.TrialRows(trialPlants) // their IDs have no gaps
 	beginWrite(batch)
 	queueInserts(batch, rows)
-	batch.Queue(`DELETE FROM plants WHERE id = ANY($1)`, ids)
+	batch.Queue(`DELETE FROM plants WHERE id BETWEEN $1 AND $2`, rows[0].ID, rows[trialPlants-1].ID)
 	batch.Queue(`COMMIT`)
 }
 

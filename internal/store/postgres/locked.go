@@ -3,10 +3,7 @@ package postgres
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
@@ -20,7 +17,8 @@ import (
 //
 // SKIP LOCKED finds a locked row at once. Nothing tells that another transaction has inserted
 // a plant and did not commit: only lock_timeout ends the wait of an insert. Then parts of the
-// group run on their own, until the write is found that has to wait.
+// group run on their own, until the write is found that has to wait. Later writes of its plants
+// wait in the slow lane without a try before, as long as it does.
 
 // lockTime is how long a statement waits for a lock of a plant. The plants that two servers
 // write at the same time are locked for the time of a commit.
@@ -32,16 +30,10 @@ const limitLocks = `SET LOCAL lock_timeout = '100ms'`
 // errLocked is the error of a write that has to wait in the slow lane.
 var errLocked = unavailable(plant.ErrLocked)
 
-// lane says what a transaction does about locked plants.
+// lane says what a run does about locked plants.
 type lane struct {
-	waits bool      // it waits for them for lockTime, and fails; otherwise it leaves out their writes
-	since time.Time // it leaves out writes of plants that were found locked since then, without a try
-}
-
-// runLocked is run for the slow lane. Its writes wait for the first plant that is locked, in a fair
-// order with other servers, and then those run whose plants are free.
-func (s *Store) runLocked(calls []*groupcommit.Call[*pendingWrite]) {
-	s.run(calls, lane{waits: true, since: time.Now()})
+	waits  bool    // it waits for lockTime, in a fair order with other servers, before it leaves out writes
+	locked []int64 // the plants that were found locked in this run
 }
 
 // apply implements [store.Apply]. It returns at the latest after callTime.
@@ -50,18 +42,15 @@ func (s *Store) apply(ctx context.Context, change store.Change) error {
 	return s.failure.Note(s.submit(ctx, &pendingWrite{Change: change, deadline: deadlineOf(ctx)}))
 }
 
-// submit runs a write in a group, and in those of the slow lane while one of its plants is locked.
+// submit runs a write in a group, or in those of the slow lane while one of its plants is locked.
 func (s *Store) submit(ctx context.Context, pending *pendingWrite) error {
 	expired := time.After(time.Until(pending.deadline))
-	err := s.writes.Do(ctx, pending, expired)
-	wasLocked := err == errLocked
-	for err == errLocked {
-		pending.ended = false
-		err = s.slowWrites.Do(ctx, pending, expired)
+	err := errLocked
+	if !s.isSlow(pending.IDs) {
+		err = s.writes.Do(ctx, pending, expired)
 	}
-	isOver := err == groupcommit.ErrExpired || err == context.DeadlineExceeded
-	if wasLocked && isOver {
-		return errLocked
+	if err == errLocked {
+		return s.submitSlow(ctx, pending, expired)
 	}
 	if err == groupcommit.ErrExpired {
 		if last := s.lastErr.Load(); last != nil {
@@ -72,59 +61,35 @@ func (s *Store) submit(ctx context.Context, pending *pendingWrite) error {
 	return err
 }
 
-// maxLocked is the number of plants that are known to be locked at most.
-const maxLocked = 10_000
-
-// lockedPlants are the plants that were found locked, and not found free since then, with the
-// time when they were found locked. The zero value is ready for use.
-type lockedPlants struct {
-	mutex sync.Mutex
-	found map[int64]time.Time
+// submitSlow runs a write in groups of the slow lane until it has an outcome.
+func (s *Store) submitSlow(ctx context.Context, pending *pendingWrite, expired <-chan time.Time) error {
+	s.countSlow(pending.IDs, 1)
+	defer s.countSlow(pending.IDs, -1)
+	err := errLocked
+	for err == errLocked {
+		pending.ended = false
+		err = s.slowWrites.Do(ctx, pending, expired)
+	}
+	if err == groupcommit.ErrExpired || err == context.DeadlineExceeded {
+		return errLocked
+	}
+	return err
 }
 
-// has reports whether one of the plants was found locked since a time.
-func (l *lockedPlants) has(ids []int64, since time.Time) bool {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	if len(l.found) == 0 {
-		return false
-	}
-	return slices.ContainsFunc(ids, func(id int64) bool {
-		found, ok := l.found[id]
-		return ok && !found.Before(since)
-	})
+// isSlow reports whether a write in the slow lane waits for one of the plants.
+func (s *Store) isSlow(ids []int64) bool {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return len(s.slow) > 0 && slices.ContainsFunc(ids, func(id int64) bool { return s.slow[id] > 0 })
 }
 
-// add records that plants are locked.
-func (l *lockedPlants) add(ids []int64) {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	if l.found == nil || len(l.found) > maxLocked {
-		l.found = map[int64]time.Time{}
-	}
+// countSlow adds to the number of writes in the slow lane of each plant.
+func (s *Store) countSlow(ids []int64, change int) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
 	for _, id := range ids {
-		l.found[id] = time.Now()
-	}
-}
-
-// remove records that the plants of writes are free.
-func (l *lockedPlants) remove(writes []*pendingWrite) {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	if len(l.found) == 0 {
-		return
-	}
-	for _, pending := range writes {
-		for _, id := range pending.IDs {
-			delete(l.found, id)
+		if s.slow[id] += change; s.slow[id] == 0 {
+			delete(s.slow, id)
 		}
 	}
-}
-
-// limitLocks queues the statement of this name. The workers of a sharded store have to get it, too.
-func (g *group) limitLocks(batch *pgx.Batch) {
-	if g.sharded {
-		batch.Queue(`SET LOCAL citus.propagate_set_commands = 'local'`)
-	}
-	batch.Queue(limitLocks)
 }

@@ -250,7 +250,7 @@ func TestRoundTrips(t *testing.T) {
 		}, 3},
 	} {
 		before := proxy.roundTrips()
-		s.runAll(writesOf(c.send), lane{})
+		s.runAll(writesOf(c.send), &lane{})
 		if n := proxy.roundTrips() - before; n != c.want {
 			t.Errorf("%s took %d round trips, want %d", name, n, c.want)
 		}

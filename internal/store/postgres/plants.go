@@ -222,9 +222,6 @@ const lockPlants = `
 	SELECT id, name, tag, version, created_at, updated_at
 	FROM plants WHERE id = ANY($1) ORDER BY id FOR UPDATE`
 
-// lockFreePlants is lockPlants without the plants that are locked.
-const lockFreePlants = lockPlants + ` SKIP LOCKED`
-
 // storedIDs finds out which plants are stored.
 const storedIDs = `SELECT id FROM plants WHERE id = ANY($1) ORDER BY id`
 
@@ -232,10 +229,9 @@ const insertPlants = `
 	INSERT INTO plants (id, name, tag, version, created_at, updated_at, name_key)
 	SELECT * FROM unnest($1::BIGINT[], $2::BYTEA[], $3::BYTEA[], $4::BIGINT[], $5::BIGINT[], $6::BIGINT[], $7::BYTEA[])`
 
-// createPlants inserts plants and the mark $9 if none of the IDs $8 is stored, and feed has its row,
-// without which the mark would be missing. It locks the
-// feed of changes after the plants and before the mark, because PostgreSQL can count the
-// rows of created only after all inserts.
+// createPlants inserts plants and the mark $9 if none of the IDs $8 is stored, and feed has its
+// row: there is no mark without it. It locks the feed of changes after the plants and before the
+// mark, because PostgreSQL can count the rows of created only after all inserts.
 const createPlants = `
 	WITH created AS (
 		INSERT INTO plants (id, name, tag, version, created_at, updated_at, name_key)

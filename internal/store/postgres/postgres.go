@@ -103,7 +103,6 @@ type Store struct {
 	pooled    atomic.Bool // an error has shown that prepared statements do not work
 
 	slowWrites *groupcommit.Queue[*pendingWrite] // of plants that are locked; see locked.go
-	locked     lockedPlants
 
 	committed store.Signal              // a transaction has changed plants
 	confirmed atomic.Pointer[confirmed] // see confirm
@@ -113,7 +112,8 @@ type Store struct {
 	lastErr atomic.Pointer[error] // of the last attempt of a transaction; nil if it succeeded
 
 	mutex     sync.Mutex
-	discarded []int64 // marks that are no longer needed
+	discarded []int64       // marks that are no longer needed
+	slow      map[int64]int // the number of writes in the slow lane of each plant; see locked.go
 }
 
 var _ store.Store = (*Store)(nil)
@@ -168,10 +168,10 @@ func connect(
 	if err != nil {
 		return nil, errNotDSN
 	}
-	s := &Store{pool: pool, servers: servers, durations: store.NewDurations()}
+	s := &Store{pool: pool, servers: servers, durations: store.NewDurations(), slow: map[int64]int{}}
 	s.Writer = store.Writer{Apply: s.apply}
 	s.writes = groupcommit.New(maxGroup, func(calls []*groupcommit.Call[*pendingWrite]) { s.run(calls, lane{}) })
-	s.slowWrites = groupcommit.New(maxGroup, s.runLocked)
+	s.slowWrites = groupcommit.New(maxGroup, func(calls []*groupcommit.Call[*pendingWrite]) { s.run(calls, lane{waits: true}) })
 	if servers != nil {
 		servers.watch(pool.Reset)
 	}
@@ -244,6 +244,8 @@ func parse(dsn string) (*pgxpool.Config, error) {
 // keep all others from writing: one that waits for the next statement by the timeout
 // for idle transactions, one in the middle of a batch by keepalives of TCP.
 //
+// The workers of a sharded store must get limitLocks, too.
+//
 // ConnectTimeout does not include this function, and a pool waits for it without a
 // deadline: a server that stops responding here would cost the pool a connection.
 func prepareSession(ctx context.Context, conn *pgx.Conn) error {
@@ -252,7 +254,7 @@ func prepareSession(ctx context.Context, conn *pgx.Conn) error {
 	_, err := conn.Exec(ctx, `SELECT set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false),
 		set_config('idle_in_transaction_session_timeout', '5s', false),
 		set_config('tcp_keepalives_idle', '5', false), set_config('tcp_keepalives_interval', '2', false),
-		set_config('tcp_keepalives_count', '3', false)`)
+		set_config('tcp_keepalives_count', '3', false), set_config('citus.propagate_set_commands', 'local', false)`)
 	if code(err) != "" {
 		return nil // not PostgreSQL, but compatible with it
 	}

@@ -73,7 +73,7 @@ func TestRefusedWriteDoesNotFailOthers(t *testing.T) {
 					kind(w, id+1)
 				}
 			})
-			s.runAll(writes, lane{})
+			s.runAll(writes, &lane{})
 			for i, w := range writes {
 				id := int64(i + 1)
 				if refused := id == 2; (w.err != nil) != refused || errors.Is(w.err, plant.ErrUnavailable) {
@@ -96,7 +96,7 @@ func TestCreatesBesideStoredPlants(t *testing.T) {
 		_ = w.Create(t.Context(), plant.Plant{ID: 1, Name: "n"})
 		_, _ = w.CreateAll(t.Context(), []plant.Plant{{ID: 1, Name: "another"}, {ID: 2, Name: "another"}})
 	})
-	s.runAll(writes, lane{})
+	s.runAll(writes, &lane{})
 	if taken, _ := errors.AsType[plant.ExistsError](writes[1].err); !slices.Equal(taken.Indexes, []int{0, 1}) {
 		t.Errorf("CreateAll = %v, want that both plants are taken", writes[1].err)
 	}
