@@ -37,7 +37,8 @@ var mayImport = map[string][]string{
 	"internal/shell":                   {},
 	"internal/ticker":                  {},
 	"internal/token":                   {"internal/cache"},
-	"api/contract":                     {}, // it serves any service
+	"api/internal/paths":               {},
+	"api/contract":                     {"api/internal/paths"}, // it serves any service
 	"internal/testing/shelf":           {},
 	"internal/testing/shelf/stock":     {},
 	"internal/testing/shelf/shelfapi":  {},
