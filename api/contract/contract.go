@@ -5,14 +5,15 @@
 //
 //	checker, err := contract.New(document, contract.Options{Authorize: authorize})
 //	…
-//	router.Group(func(r chi.Router) { // in the group chi has found the path of the document
+//	router.Group(func(r chi.Router) { // in the group, what chi has found is compared with the document
 //		r.Use(checker.Middleware)
 //		server.HandlerFromMux(handler, r)
 //	})
 //
 // A request passes through these steps, and the first one that it fails refuses it:
 //
-//   - The pattern of the request, which the router has set, names the operation (operation.go).
+//   - The path and the method of the request name the operation (route.go). If a router comes before, it must have
+//     found the same.
 //   - [Options.Authorize] decides about credentials, and whatever else must be decided before
 //     the service works for the request.
 //   - The parameters in path, query, headers and cookies are parsed and held to their schemas
@@ -35,10 +36,8 @@ package contract
 import (
 	"cmp"
 	"context"
-	"maps"
 	"net/http"
 	"slices"
-	"strings"
 )
 
 // Options are the settings of a [Checker]. The zero value works for a document that asks for no
@@ -73,20 +72,29 @@ type Options struct {
 	// have. Nil means that all of them refuse such parameters.
 	IgnoreUnknown func(operation *Operation) bool
 
-	BasePath  string // what a router has before each path of the document, such as /v1
-	MaxBody   int64  // bytes of a body; 0 means a MiB
-	MaxDepth  int    // how deep arrays and objects of JSON may be nested; 0 means 64
-	MaxFaults int    // of a refusal; 0 means 32
+	// BasePath is what comes before each path of the document, such as /v1. Without it, that is the path of one of the
+	// servers in the document, or nothing.
+	BasePath string
+
+	// BeforeRouter says that the middleware is before a router that comes later, such as with Use of the root of
+	// chi. Nothing can be compared with what the router finds, so New refuses a document in which two paths meet, such as
+	// /things/{id} and /things/{id}:cancel.
+	BeforeRouter bool
+
+	// Outside has the paths that are not in the document and are passed on unchecked, such as /healthz.
+	Outside []string
+
+	MaxBody   int64 // bytes of a body; 0 means a MiB
+	MaxDepth  int   // how deep arrays and objects of JSON may be nested; 0 means 64
+	MaxFaults int   // of a refusal; 0 means 32
 }
 
 // Checker holds requests to a document. It is safe for concurrent use.
 type Checker struct {
 	options    Options
-	operations map[route]*Operation
+	operations []*Operation
+	routes     *routes
 }
-
-// route names an operation: a method, and a path of the document.
-type route struct{ method, path string }
 
 // New reads an OpenAPI 3.0 document, in YAML or JSON. It returns an error if the document is not
 // valid, or has what this package does not check; it names all of that.
@@ -94,11 +102,20 @@ func New(document []byte, options Options) (*Checker, error) {
 	options.MaxBody = cmp.Or(options.MaxBody, 1<<20)
 	options.MaxDepth = cmp.Or(options.MaxDepth, 64)
 	options.MaxFaults = cmp.Or(options.MaxFaults, 32)
-	operations, err := loadOperations(document, &options)
+	loaded, err := loadDocument(document)
 	if err != nil {
 		return nil, err
 	}
-	checker := &Checker{options: options, operations: operations}
+	operations, err := loadOperations(loaded, &options)
+	if err != nil {
+		return nil, err
+	}
+	checker := &Checker{options: options, operations: operations, routes: newRoutes(operations, loaded.Servers, &options)}
+	if options.BeforeRouter {
+		if err := checker.routes.ambiguous(); err != nil {
+			return nil, err
+		}
+	}
 	if options.Authorize == nil {
 		checker.options.Authorize = acceptAll
 	}
@@ -118,19 +135,22 @@ func acceptAll(http.ResponseWriter, *http.Request, *Operation) (context.Context,
 
 // Operations returns the operations of the document, in no order.
 func (c *Checker) Operations() []*Operation {
-	return slices.Collect(maps.Values(c.operations))
+	return slices.Clone(c.operations)
 }
 
-// Wrap returns the middleware around a handler of an [http.ServeMux], whose pattern is a path of the
-// document, with its method or without:
+// Wrap returns the middleware around a handler of an [http.ServeMux]:
 //
 //	mux.Handle("GET /things/{id}", checker.Wrap(handler))
 func (c *Checker) Wrap(handler http.Handler) http.Handler { return c.Middleware(handler) }
 
-// Middleware passes on the requests that the document allows, and refuses all others. A router
-// must have set the pattern of the request before: chi does so for the middleware of a group.
+// Middleware passes on the requests that the document allows, and refuses all others. It may be behind a router, as in a group
+// of chi or with [Checker.Wrap], or before one; see [Options.BeforeRouter].
 func (c *Checker) Middleware(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if c.routes.isOutside(r) {
+			next.ServeHTTP(w, r)
+			return
+		}
 		request, err := c.check(w, r)
 		if err != nil {
 			c.options.Refuse(w, r, c.refusalOf(request.Operation, err))
@@ -149,9 +169,9 @@ func (c *Checker) Middleware(next http.Handler) http.Handler {
 
 // check returns a request with what was found in it. Its operation is nil if there is none.
 func (c *Checker) check(w http.ResponseWriter, r *http.Request) (*Request, error) {
-	request := &Request{Operation: c.operationOf(r)}
-	if request.Operation == nil {
-		return request, &Refusal{Kind: NoOperation, Message: "the document has no such operation"}
+	request := &Request{}
+	if err := c.routes.find(request, w, r); err != nil {
+		return request, asRefusal(err, NoOperation)
 	}
 	authorized, err := c.options.Authorize(w, r, request.Operation)
 	if err != nil {
@@ -166,16 +186,4 @@ func (c *Checker) check(w http.ResponseWriter, r *http.Request) (*Request, error
 		return request, nil
 	}
 	return request, c.checkBody(w, request)
-}
-
-// operationOf returns the operation of a request by the pattern that a router has set: a path as in
-// the document, for [http.ServeMux] after a method.
-func (c *Checker) operationOf(r *http.Request) *Operation {
-	path := r.Pattern[strings.IndexByte(r.Pattern, ' ')+1:]
-	path = strings.TrimPrefix(path, c.options.BasePath)
-	found := c.operations[route{r.Method, path}]
-	if found == nil && r.Method == http.MethodHead {
-		return c.operations[route{http.MethodGet, path}]
-	}
-	return found
 }

@@ -55,14 +55,9 @@ type loader struct {
 	problems []error
 }
 
-// loadOperations reads the document. Its error names everything that this package cannot check.
-func loadOperations(text []byte, options *Options) (map[route]*Operation, error) {
-	document, err := loadDocument(text)
-	if err != nil {
-		return nil, err
-	}
+// loadOperations reads the operations of a document. Its error names everything that this package cannot check.
+func loadOperations(document *openapi3.T, options *Options) (operations []*Operation, err error) {
 	load := &loader{document: document, rules: newRules(options)}
-	operations := map[route]*Operation{}
 	for path, item := range document.Paths.Map() {
 		for method, described := range item.Operations() {
 			load.place = method + " " + path
@@ -70,7 +65,7 @@ func loadOperations(text []byte, options *Options) (map[route]*Operation, error)
 			operation.ignoresUnknown = options.IgnoreUnknown != nil && options.IgnoreUnknown(operation)
 			isOpen := len(operation.Security) == 0
 			load.need(isOpen || options.Authorize != nil, "it has security: set Options.Authorize, or every request would be accepted")
-			operations[route{method, path}] = operation
+			operations = append(operations, operation)
 		}
 	}
 	return operations, errors.Join(load.problems...)

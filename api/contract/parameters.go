@@ -15,6 +15,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/plantstore/plantstore/api/internal/paths"
 )
 
 // inBody is the place of a [Fault] in a body, beside those of parameters.
@@ -31,8 +33,8 @@ type parameter struct {
 	isPlain    bool // the type says everything
 	schema     schema
 
-	find func(r *Request, p *parameter) (texts []string)
-	part pathPart
+	find      func(r *Request, p *parameter) (texts []string)
+	pathIndex int // among the parameters of the path
 
 	// How a text is read: the whole one or, of an array, that of each item.
 	read reader
@@ -56,7 +58,7 @@ func (l *loader) parameter(path string, described *openapi3.Parameter) parameter
 		isPlain:    isPlain(ofValue.Value),
 		schema:     l.schema(ofValue),
 		find:       places[described.In],
-		part:       partOf(path, described.Name),
+		pathIndex:  slices.Index(paths.Names(path), described.Name),
 		read:       readers[typeOf(ofItem.Value)],
 		bits:       bitsOf(ofItem.Value.Format),
 	}
@@ -82,7 +84,6 @@ func (l *loader) needParameter(loaded *parameter, described *openapi3.Parameter,
 	need(loaded.read != nil, fmt.Sprintf("the type %q", typeOfText))
 	need(implemented[method.Style], "style "+method.Style)
 	need(isOneText || loaded.in != openapi3.ParameterInCookie, "an array in a cookie without explode: false")
-	need(!strings.ContainsAny(loaded.part.before+loaded.part.after, "{}"), "two parameters in one part of a path")
 }
 
 // implemented are the styles of parameters.
@@ -258,37 +259,11 @@ func (r *Request) inCookie(p *parameter) (texts []string) {
 	return texts
 }
 
-// pathPart says where a parameter is in a path: in which part between slashes, counted from the end, because a base
-// path may come before, and what is around it there.
-type pathPart struct {
-	fromEnd       int
-	before, after string
-}
-
-func partOf(path, name string) pathPart {
-	before, after, isInPath := strings.Cut(path, "{"+name+"}")
-	if !isInPath {
-		return pathPart{}
-	}
-	before = before[strings.LastIndexByte(before, '/')+1:]
-	after, rest, isFollowed := strings.Cut(after, "/")
-	part := pathPart{before: before, after: after}
-	if isFollowed {
-		part.fromEnd = 1 + strings.Count(rest, "/")
-	}
-	return part
-}
-
-// inPath returns the text of a parameter in a path that the router has found to match that of the document.
+// inPath returns the text of a parameter in the path.
 func (r *Request) inPath(p *parameter) []string {
-	path := r.http.URL.EscapedPath()
-	for range p.part.fromEnd {
-		path = path[:max(0, strings.LastIndexByte(path, '/'))]
-	}
-	escaped := path[strings.LastIndexByte(path, '/')+1:]
-	text, _ := url.PathUnescape(escaped) // net/http has refused a path that is not well escaped
-	r.path[0] = strings.TrimSuffix(strings.TrimPrefix(text, p.part.before), p.part.after)
-	return r.path[:]
+	text := &r.path[p.pathIndex]
+	*text = unescapePath(*text)
+	return r.path[p.pathIndex : p.pathIndex+1]
 }
 
 // reader reads the text of a type, or returns what is wrong with it.

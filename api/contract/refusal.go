@@ -17,7 +17,8 @@ type Kind int
 
 // The kinds, in the order in which they are looked for.
 const (
-	NoOperation          Kind = iota // the document has no operation for the pattern of the request
+	NoOperation          Kind = iota // the document has no such path, or the router has found another one
+	MethodNotAllowed                 // the path has no such method; the header Allow of the response is set
 	NotAuthorized                    // Options.Authorize has returned an error
 	InvalidParameter                 // a parameter does not match its schema, is missing or unknown
 	MissingBody                      // the body is required
@@ -32,6 +33,7 @@ const (
 // statuses has the kinds whose status is not 400.
 var statuses = map[Kind]int{
 	NoOperation:          http.StatusNotFound,
+	MethodNotAllowed:     http.StatusMethodNotAllowed,
 	NotAuthorized:        http.StatusUnauthorized,
 	UnsupportedMediaType: http.StatusUnsupportedMediaType,
 	TooLarge:             http.StatusRequestEntityTooLarge,

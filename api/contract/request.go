@@ -17,9 +17,11 @@ type Request struct {
 	ctx    requestContext
 	http   http.Request // what the handler gets; here, it is no allocation of its own
 	query  url.Values
-	values []any     // by the index of a parameter of the operation
-	path   [1]string // the text of a parameter while it is checked
+	values []any    // by the index of a parameter of the operation
+	path   []string // the texts of the parameters in the path, which are escaped
 	body   body
+
+	pathTexts [4]string // of path, which is no allocation of its own
 }
 
 // requestKey is the key of a [Request] in a context.

@@ -33,7 +33,8 @@ func fail(code plantapi.ErrorCode, message string) *failure {
 // codes has the number of each kind of refusal but NotAuthorized and NotRead: these always have an Err, which
 // has its number.
 var codes = map[contract.Kind]plantapi.ErrorCode{
-	contract.NoOperation:          plantapi.CodeInternal, // chi has found one
+	contract.NoOperation:          plantapi.CodeNoSuchPath,
+	contract.MethodNotAllowed:     plantapi.CodeMethodNotAllowed,
 	contract.InvalidParameter:     plantapi.CodeInvalidParameter,
 	contract.MissingBody:          plantapi.CodeMissingBody,
 	contract.UnsupportedMediaType: plantapi.CodeUnsupportedMediaType,
