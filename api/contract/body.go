@@ -44,7 +44,7 @@ func (l *loader) content(mediaType string, described *openapi3.MediaType) *conte
 		schema:    l.schema(cmp.Or(described.Schema, openapi3.NewSchema().NewRef())), // any body will do
 		decode:    decoders[family],
 	}
-	loaded.shape = shapes{}.of(false, loaded.schema.Schema)
+	loaded.shape = shapes{}.of(false, loaded.schema.node)
 	l.need(loaded.decode != nil, "media type %q is not implemented, need JSON, text/plain or %s", mediaType, binaryType)
 	return loaded
 }
@@ -72,8 +72,8 @@ func (c *Checker) checkBody(w http.ResponseWriter, request *Request) error {
 	request.body.text = text
 	request.setMediaType(content.mediaType)
 	err = content.check(&request.body)
-	if request.body.isAmbiguous {
-		r.ContentLength = -1 // it is written again, and shorter
+	if request.body.isChanged {
+		r.ContentLength = -1 // it is written again
 	}
 	return err
 }
@@ -122,7 +122,7 @@ func (c *content) check(body *body) error {
 	if err := c.decode(c, body); err != nil {
 		return &Refusal{Kind: MalformedBody, Message: "body is not " + err.Error()}
 	}
-	if faults := c.schema.faults(body.value, body.count, inBody, ""); len(faults) > 0 {
+	if faults := c.schema.faults(body.value, inBody, ""); len(faults) > 0 {
 		return &Refusal{Kind: InvalidBody, Message: "body does not match the schema", Faults: faults}
 	}
 	return nil

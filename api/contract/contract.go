@@ -68,6 +68,10 @@ type Options struct {
 	// date-time, uuid, email, ipv4, ipv6, binary and password; the last two ask for nothing.
 	Formats map[string]func(text string) error
 
+	// AcceptReadOnly accepts members of a body that are readOnly, and leaves them out, as of a client that changes what it has
+	// read and sends all of it back.
+	AcceptReadOnly bool
+
 	// IgnoreUnknown says which operations accept query parameters that the document does not
 	// have. Nil means that all of them refuse such parameters.
 	IgnoreUnknown func(operation *Operation) bool
@@ -102,7 +106,7 @@ func New(document []byte, options Options) (*Checker, error) {
 	options.MaxBody = cmp.Or(options.MaxBody, 1<<20)
 	options.MaxDepth = cmp.Or(options.MaxDepth, 64)
 	options.MaxFaults = cmp.Or(options.MaxFaults, 32)
-	loaded, err := loadDocument(document)
+	loaded, _, err := loadDocument(document)
 	if err != nil {
 		return nil, err
 	}

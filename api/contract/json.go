@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -17,12 +16,11 @@ import (
 
 // decoder decodes one JSON text after the other, with the same buffers.
 type decoder struct {
-	input       bytes.Buffer
-	tokens      jsontext.Decoder
-	maxDepth    int
-	isAmbiguous bool  // see body
-	count       int   // of values
-	err         error // the first one; nothing is read after it
+	input     bytes.Buffer
+	tokens    jsontext.Decoder
+	maxDepth  int
+	isChanged bool  // see body
+	err       error // the first one; nothing is read after it
 }
 
 // jsonDecoders are used again: a new one costs 10 % of the processor time of a small request.
@@ -36,9 +34,9 @@ func (b *body) decodeJSON(wanted *shape, maxDepth int) error {
 	defer d.release()
 	d.input = *bytes.NewBuffer(b.text)
 	d.tokens.Reset(&d.input)
-	d.maxDepth, d.isAmbiguous, d.count, d.err = maxDepth, false, 0, nil
+	d.maxDepth, d.isChanged, d.err = maxDepth, false, nil
 	b.value = d.value(wanted)
-	b.count, b.isAmbiguous = d.count, d.isAmbiguous
+	b.isChanged = d.isChanged
 	if d.err != nil {
 		return explainJSON(d.err, b.text)
 	}
@@ -78,7 +76,6 @@ func (d *decoder) skipTo(depth int) {
 }
 
 func (d *decoder) value(wanted *shape) any {
-	d.count++
 	depth := d.tokens.StackDepth()
 	token := d.read()
 	switch token.Kind() {
@@ -87,13 +84,22 @@ func (d *decoder) value(wanted *shape) any {
 	case '{':
 		return d.object(wanted, depth)
 	case '"':
-		return token.String()
+		return d.text(wanted, token.String())
 	case '0':
-		return wanted.number(token.String())
+		return numberOf(token.String())
 	case 't', 'f':
 		return token.Bool()
 	}
 	return nil // null, or an error
+}
+
+// text returns a text. A time is written in capitals, as [time.Time] reads it.
+func (d *decoder) text(wanted *shape, text string) string {
+	if capital := strings.ToUpper(text); wanted.isTime && capital != text {
+		d.isChanged = true
+		return capital
+	}
+	return text
 }
 
 // array decodes the items of an array, whose bracket is read, down to a depth.
@@ -117,7 +123,11 @@ func (d *decoder) object(wanted *shape, depth int) map[string]any {
 			d.noteAmbiguity(name, wanted)
 		}
 		value := d.value(member)
-		if member != skipped {
+		switch member {
+		case skipped:
+		case forResponses:
+			d.isChanged = true
+		default:
 			members[name] = value
 		}
 	}
@@ -133,28 +143,11 @@ func (d *decoder) noteAmbiguity(name string, wanted *shape) {
 		if !strings.EqualFold(known, name) {
 			continue
 		}
-		d.isAmbiguous = true
+		d.isChanged = true
 		if wanted.others != skipped {
 			d.err = cmp.Or(d.err, fmt.Errorf("a member differs from the member %s in upper and lower case only", known))
 		}
 	}
-}
-
-// notAnInteger is a number, in place of an integer, that is not written as one of 64 bits, such as
-// 1.0, 1e2 or 2^63. No schema accepts it. kin-openapi compares numbers as float64, and would
-// accept these.
-type notAnInteger struct{}
-
-// number reads a number.
-func (s *shape) number(text string) any {
-	if integer, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return integer
-	}
-	if s.isInteger {
-		return notAnInteger{}
-	}
-	number, _ := strconv.ParseFloat(text, 64) // out of range: infinite, which no schema accepts
-	return number
 }
 
 // syntaxErrors are the reasons for an error, by what the text goes on with there.

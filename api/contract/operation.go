@@ -1,13 +1,11 @@
 package contract
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
 )
@@ -51,6 +49,7 @@ type Scheme struct {
 type loader struct {
 	document *openapi3.T
 	rules    *rules
+	nodes    legacyNodes
 	place    string // the operation that is read
 	problems []error
 }
@@ -58,6 +57,7 @@ type loader struct {
 // loadOperations reads the operations of a document. Its error names everything that this package cannot check.
 func loadOperations(document *openapi3.T, options *Options) (operations []*Operation, err error) {
 	load := &loader{document: document, rules: newRules(options)}
+	load.nodes = legacyNodes{load, map[*openapi3.Schema]*node{}}
 	for path, item := range document.Paths.Map() {
 		for method, described := range item.Operations() {
 			load.place = method + " " + path
@@ -69,21 +69,6 @@ func loadOperations(document *openapi3.T, options *Options) (operations []*Opera
 		}
 	}
 	return operations, errors.Join(load.problems...)
-}
-
-// loadDocument reads a valid document.
-func loadDocument(text []byte) (*openapi3.T, error) {
-	document, err := openapi3.NewLoader().LoadFromData(text)
-	if err != nil {
-		return nil, fmt.Errorf("load the document: %w", err)
-	}
-	if !strings.HasPrefix(document.OpenAPI, "3.0.") {
-		return nil, fmt.Errorf("the document has OpenAPI %s, need 3.0", document.OpenAPI)
-	}
-	if err := document.Validate(context.Background()); err != nil {
-		return nil, fmt.Errorf("validate the document: %w", err)
-	}
-	return document, nil
 }
 
 // need adds a problem unless a condition is met: the document has something that this package cannot check.

@@ -49,18 +49,20 @@ func (l *loader) parameter(path string, described *openapi3.Parameter) parameter
 		ofItem = ofValue.Value.Items // which a valid document has
 	}
 	method, _ := described.SerializationMethod() // the document is valid
+	isInteger := ofItem.Value.Type.Is(openapi3.TypeInteger)
+	checked := l.schema(ofValue)
 	loaded := parameter{
 		name:       described.Name,
 		in:         described.In,
 		mostTexts:  1,
 		mayBeEmpty: described.AllowEmptyValue,
 		isArray:    isArray,
-		isPlain:    isPlain(ofValue.Value),
-		schema:     l.schema(ofValue),
+		isPlain:    isPlain(ofValue.Value) && (isInteger || checked.format == nil),
+		schema:     checked,
 		find:       places[described.In],
 		pathIndex:  slices.Index(paths.Names(path), described.Name),
-		read:       readers[typeOf(ofItem.Value)],
-		bits:       bitsOf(ofItem.Value.Format),
+		read:       readers[typesOfParts(l.nodes.of(ofItem))],
+		bits:       sizeOf(ofItem.Value.Format),
 	}
 	if described.Required {
 		loaded.leastTexts = 1
@@ -69,7 +71,7 @@ func (l *loader) parameter(path string, described *openapi3.Parameter) parameter
 	if isExploded && described.In == openapi3.ParameterInQuery {
 		loaded.mostTexts = math.MaxInt
 	}
-	l.needParameter(&loaded, described, typeOf(ofItem.Value))
+	l.needParameter(&loaded, described, typesOfParts(l.nodes.of(ofItem)).String())
 	return loaded
 }
 
@@ -89,8 +91,8 @@ func (l *loader) needParameter(loaded *parameter, described *openapi3.Parameter,
 // implemented are the styles of parameters.
 var implemented = map[string]bool{openapi3.SerializationSimple: true, openapi3.SerializationForm: true}
 
-// bitsOf returns the size of an integer.
-func bitsOf(format string) int {
+// sizeOf returns the size of an integer.
+func sizeOf(format string) int {
 	if format == "int32" {
 		return 32
 	}
@@ -187,7 +189,7 @@ func (p *parameter) check(texts []string) (value any, faults []Fault) {
 	if value, faults = p.valueOf(texts); len(faults) > 0 || p.isPlain {
 		return value, faults
 	}
-	return value, p.schema.faults(value, len(texts), p.in, pointerTo(p.name))
+	return value, p.schema.faults(value, p.in, pointerTo(p.name))
 }
 
 // valueOf reads the value of a parameter.
@@ -269,11 +271,11 @@ func (r *Request) inPath(p *parameter) []string {
 // reader reads the text of a type, or returns what is wrong with it.
 type reader func(text string, p *parameter) (value any, wrong string)
 
-var readers = map[string]reader{
-	openapi3.TypeInteger: readInteger,
-	openapi3.TypeNumber:  readNumber,
-	openapi3.TypeBoolean: readBoolean,
-	openapi3.TypeString:  readText,
+var readers = map[types]reader{
+	typeInteger: readInteger,
+	typeNumber:  readNumber,
+	typeBoolean: readBoolean,
+	typeString:  readText,
 }
 
 func readNumber(text string, _ *parameter) (value any, wrong string) {

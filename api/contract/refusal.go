@@ -4,12 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
-	"slices"
 	"strings"
-
-	"github.com/getkin/kin-openapi/openapi3"
 )
 
 // Kind is the kind of a [Refusal].
@@ -49,7 +45,7 @@ type Refusal struct {
 	Kind      Kind
 	Operation *Operation // nil if there is none
 	Message   string     // a sentence about all faults
-	Faults    []Fault    // of InvalidParameter and InvalidBody; at most Options.MaxFaults, and one of a body of many values
+	Faults    []Fault    // of InvalidParameter and InvalidBody; at most Options.MaxFaults
 	Err       error      // of NotAuthorized and NotRead
 }
 
@@ -112,68 +108,6 @@ func (f Fault) sentence() string {
 func refuseAsText(w http.ResponseWriter, _ *http.Request, refusal *Refusal) {
 	http.Error(w, refusal.Message, refusal.Kind.Status())
 }
-
-// describe returns the fault of one error of a schema. It quotes neither the value, which may
-// be large or secret, nor the schema, which is in the document.
-func describe(violation error, in, prefix string) Fault {
-	fault := Fault{In: in, Pointer: prefix, Message: "does not match the schema"}
-	schemaError, ok := errors.AsType[*openapi3.SchemaError](violation)
-	if !ok {
-		return fault
-	}
-	for _, step := range schemaError.JSONPointer() {
-		fault.Pointer += pointerTo(shorten(step))
-	}
-	fault.Message = cmp.Or(schemaError.Reason, fault.Message)
-	if explain := explanations[schemaError.SchemaField]; explain != nil {
-		fault.Message = explain(schemaError.Schema, schemaError.Value)
-	}
-	return fault
-}
-
-// explanations are the messages of keywords for which those of kin-openapi quote too much, or say too
-// little.
-var explanations = map[string]func(schema *openapi3.Schema, value any) string{
-	"type":       wantedType,
-	"required":   func(*openapi3.Schema, any) string { return "is required" },
-	"properties": unknownMember,
-	"nullable":   func(*openapi3.Schema, any) string { return "must not be null" },
-	"maxLength": func(schema *openapi3.Schema, _ any) string {
-		return fmt.Sprintf("must have at most %d characters", *schema.MaxLength)
-	},
-	"pattern": func(schema *openapi3.Schema, _ any) string {
-		explained, _ := schema.Extensions["x-pattern-message"].(string)
-		return cmp.Or(explained, "does not match the pattern")
-	},
-	"format": func(schema *openapi3.Schema, _ any) string { return "does not match the format " + schema.Format },
-	"oneOf":  func(*openapi3.Schema, any) string { return "does not match exactly one schema of oneOf" },
-	"anyOf":  func(*openapi3.Schema, any) string { return "does not match a schema of anyOf" },
-	"allOf":  func(*openapi3.Schema, any) string { return "does not match all schemas of allOf" },
-	"not":    func(*openapi3.Schema, any) string { return "matches a schema that it must not match" },
-}
-
-// unknownMember names the first member of an object that its schema does not have.
-func unknownMember(schema *openapi3.Schema, value any) string {
-	object, _ := value.(map[string]any)
-	for _, name := range slices.Sorted(maps.Keys(object)) {
-		if schema.Properties[name] == nil {
-			return fmt.Sprintf("property %q is unsupported", shorten(name))
-		}
-	}
-	return "has a property that is unsupported"
-}
-
-// wantedType says which type a value must have.
-func wantedType(schema *openapi3.Schema, value any) string {
-	kind := strings.Join(schema.Type.Slice(), " or ")
-	if value == (notAnInteger{}) {
-		size := cmp.Or(strings.TrimPrefix(schema.Format, "int"), "64")
-		return fmt.Sprintf("must be an integer of %s bits, without fraction or exponent", size)
-	}
-	return "must be " + cmp.Or(withArticle[kind], "a "+kind)
-}
-
-var withArticle = map[string]string{"array": "an array", "integer": "an integer", "object": "an object"}
 
 // pointerTo returns a path as a JSON Pointer (RFC 6901).
 func pointerTo(path ...string) (text string) {

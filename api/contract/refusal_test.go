@@ -36,13 +36,12 @@ func TestFaultsOfManyParameters(t *testing.T) {
 	}
 }
 
-// Of very many values only one fault is reported, because the errors would take 1,000 times the memory of
-// the body.
+// Of very many values, as many faults are reported as of few: the others are not looked for.
 func TestFaultsOfManyValues(t *testing.T) {
-	for count, want := range map[int]int{9_000: 32, 300_000: 1} {
+	for _, count := range []int{9_000, 300_000} {
 		_, refusal := postJSON(t, "{type: array, items: {type: object, required: [a, b, c]}}", "["+strings.Repeat("{},", count)+"{}]")
-		if len(refusal.Faults) != want {
-			t.Errorf("of %d values %d faults are reported, want %d", count, len(refusal.Faults), want)
+		if len(refusal.Faults) != 32 {
+			t.Errorf("of %d values %d faults are reported, want 32", count, len(refusal.Faults))
 		}
 	}
 }

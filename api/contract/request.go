@@ -98,13 +98,10 @@ type body struct {
 	text  []byte
 	value any
 
-	count int // of values in it
-
-	// isAmbiguous says that an object has a member that differs from one of its schema in upper and
-	// lower case only. encoding/json would take it for that one, so the value is read in place
-	// of the text.
-	isAmbiguous bool
-	reader      *bytes.Reader // nil before the first read
+	// isChanged says that the value is read in place of the text: an object has a member that differs from one of its schema
+	// in upper and lower case only, for which encoding/json would take it, or one that is readOnly, or a time in small letters.
+	isChanged bool
+	reader    *bytes.Reader // nil before the first read
 }
 
 var _ io.ReadCloser = (*body)(nil)
@@ -112,7 +109,7 @@ var _ io.ReadCloser = (*body)(nil)
 // Read implements [io.Reader].
 func (b *body) Read(p []byte) (int, error) {
 	if b.reader == nil {
-		text, err := b.unambiguous()
+		text, err := b.checkedText()
 		if err != nil {
 			return 0, err
 		}
@@ -121,13 +118,17 @@ func (b *body) Read(p []byte) (int, error) {
 	return b.reader.Read(p)
 }
 
-// unambiguous returns the text that the handler may read.
-func (b *body) unambiguous() ([]byte, error) {
-	if b.isAmbiguous {
+// checkedText returns the text that the handler may read.
+func (b *body) checkedText() ([]byte, error) {
+	if b.isChanged {
 		return json.Marshal(b.value)
 	}
 	return b.text, nil
 }
+
+// ValidatedValue returns the checked value. The code that oapi-codegen generates binds it in place of the text: its names are exact,
+// and nothing is decoded again.
+func (b *body) ValidatedValue() any { return b.value }
 
 // Close implements [io.Closer].
 func (b *body) Close() error { return nil }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-
-	"github.com/getkin/kin-openapi/openapi3"
 )
 
 // shape says what of a JSON value its schema can need. JSON of a MiB can become forty as Go
@@ -14,20 +12,23 @@ import (
 // all items but one of those that an array may not have, and what is in an object or array in place of something
 // else.
 type shape struct {
-	isInteger bool // a number must be an integer
+	isTime    bool
 	members   map[string]*shape
 	others    *shape // of members with other names: skipped if the schema ignores them; nil: nothing of an object is kept
 	items     *shape // nil: nothing of an array is kept
 	mostItems int    // that are kept
 }
 
-// Both skipped and named are empty. The decoder tells them apart by their addresses.
+// The first three are empty. The decoder tells them apart by their addresses.
 var (
 	// skipped is the shape of a member that is left out.
 	skipped = &shape{}
 
 	// named is the shape of a member of which only the name is kept: the schema counts or forbids such members.
 	named = &shape{}
+
+	// forResponses is the shape of a member that is left out because it is readOnly.
+	forResponses = &shape{}
 
 	// wholeShape keeps everything.
 	wholeShape = newWholeShape()
@@ -43,82 +44,111 @@ func newWholeShape() *shape {
 type shapes map[string]*shape
 
 // of returns the shape of a value that must match at least one of some schemas. A whole one keeps everything.
-func (known shapes) of(isWhole bool, schemas ...*openapi3.Schema) *shape {
+func (known shapes) of(isWhole bool, schemas ...*node) *shape {
 	key := fmt.Sprint(isWhole, schemas)
 	if found := known[key]; found != nil {
 		return found
 	}
 	combined := schemas[0]
 	if len(schemas) > 1 {
-		combined = openapi3.NewAnyOfSchema(schemas...)
+		combined = newNode()
+		combined.anyOf = schemas
 	}
 	isWhole = isWhole || isWholeNeeded(combined)
-	made := &shape{isInteger: typeOf(combined) == openapi3.TypeInteger, members: map[string]*shape{}}
+	made := &shape{isTime: combined.format != nil && combined.format.name == "date-time", members: map[string]*shape{}}
 	known[key] = made
 	for name, described := range membersOf(combined) {
 		made.members[name] = known.of(isWhole, described...)
 	}
-	if combined.Items != nil {
-		made.items = known.of(isWhole, combined.Items.Value)
-		made.mostItems = mostItems(combined)
+	for _, part := range partsOf(combined) {
+		known.leaveOut(made, part)
+	}
+	if combined.items != nil {
+		made.items, made.mostItems = known.of(isWhole, combined.items), mostItems(combined)
 	}
 	if isWhole {
 		made.items, made.others, made.mostItems = cmp.Or(made.items, wholeShape), wholeShape, math.MaxInt
-	} else if combined.Type.Is(openapi3.TypeObject) {
+	} else if combined.types.has(typeObject) {
 		made.others = known.ofOthers(combined)
 	}
 	return made
 }
 
-// mostItems is one more than an array may have.
-func mostItems(array *openapi3.Schema) int {
-	if array.MaxItems == nil {
-		return math.MaxInt
+// leaveOut leaves out the members that are for responses alone, if that is set.
+func (known shapes) leaveOut(made *shape, schema *node) {
+	if !schema.leavesOut {
+		return
 	}
-	return int(*array.MaxItems) + 1
+	for name := range schema.readOnly {
+		made.members[name] = forResponses
+	}
+}
+
+// mostItems is one more than an array may have.
+func mostItems(array *node) int {
+	return max(array.maxItems, array.maxItems+1) // which is not negative
 }
 
 // isWholeNeeded reports whether a schema is combined of others, so that no single one says what is needed, or compares
 // whole values, or accepts values of any type.
-func isWholeNeeded(schema *openapi3.Schema) bool {
+func isWholeNeeded(schema *node) bool {
+	isTyped := schema.types != 0
+	isCombined := len(schema.sameValue())+len(schema.meeting())+len(schema.prefixItems)+len(schema.dependents) > 0
+	isOpenArray := schema.types.has(typeArray) && schema.items == nil
 	return slices.Contains([]bool{
-		len(partsOf(schema)) > 1,
-		schema.Not != nil,
-		len(schema.Enum) > 0,
-		schema.UniqueItems,
-		schema.Type == nil,
+		isCombined, len(schema.enum) > 0, schema.isUnique, schema.names != nil, !isTyped, isOpenArray,
 	}, true)
 }
 
 // ofOthers returns the shape of the members of an object for which its schema has no name.
-func (known shapes) ofOthers(object *openapi3.Schema) *shape {
-	additional := object.AdditionalProperties
-	if additional.Schema != nil {
-		return known.of(false, additional.Schema.Value)
-	}
-	isOpen := len(object.Properties) == 0 // an object of any members
-	if additional.Has != nil {
-		isOpen = *additional.Has
-	}
-	if isOpen {
+func (known shapes) ofOthers(object *node) *shape {
+	others := object.others
+	isCounted := object.minMembers > 0 || object.maxMembers < unlimited
+	switch {
+	case others == nil && len(object.members) == 0: // an object of any members
+		return wholeShape
+	case others == nil && isCounted:
+		return named
+	case others == nil:
+		return skipped
+	case others.always == nil:
+		return known.of(false, others)
+	case *others.always:
 		return wholeShape
 	}
-	isForbidden := additional.Has != nil
-	if isForbidden || object.MinProps > 0 || object.MaxProps != nil {
-		return named
-	}
-	return skipped
+	return named
 }
 
 // membersOf returns the schemas that a schema, and those that it is combined of, have for each member.
-func membersOf(combined *openapi3.Schema) map[string][]*openapi3.Schema {
-	members := map[string][]*openapi3.Schema{}
+func membersOf(combined *node) map[string][]*node {
+	members := map[string][]*node{}
 	for _, part := range partsOf(combined) {
-		for name, member := range part.Properties {
-			if !slices.Contains(members[name], member.Value) {
-				members[name] = append(members[name], member.Value)
+		for name, member := range part.members {
+			if !slices.Contains(members[name], member) {
+				members[name] = append(members[name], member)
 			}
 		}
 	}
 	return members
+}
+
+// partsOf returns a schema and all those that it is combined of.
+func partsOf(combined *node) []*node {
+	parts := []*node{combined}
+	for i := 0; i < len(parts); i++ { // parts grows
+		for _, part := range parts[i].sameValue() {
+			if !slices.Contains(parts, part) {
+				parts = append(parts, part)
+			}
+		}
+	}
+	return parts
+}
+
+// typesOfParts returns the types of a schema and of those that it is combined of.
+func typesOfParts(combined *node) (all types) {
+	for _, part := range partsOf(combined) {
+		all |= part.types
+	}
+	return all
 }

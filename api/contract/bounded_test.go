@@ -1,0 +1,86 @@
+package contract_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/plantstore/plantstore/api/contract"
+)
+
+// shapeOfRecursion is a schema that leads to itself, with the levels of a body that takes each way.
+type shapeOfRecursion struct{ schema, begin, innermost, end string }
+
+// recursions returns shapes of recursion: each way in which a schema can meet a value, and each way in which it can lead on.
+func recursions() map[string]shapeOfRecursion {
+	made := map[string]shapeOfRecursion{}
+	for place, lead := range map[string]struct{ schema, begin, end string }{
+		"member": {"{type: object, properties: {next: %s, extra: {type: integer}}}", `{"next":`, "}"},
+		"others": {"{type: object, additionalProperties: %s}", `{"next":`, "}"},
+		"items":  {"{type: array, items: %s}", `[`, "]"},
+		"both": {
+			"{type: object, properties: {next: %[1]s}, additionalProperties: %[1]s}", `{"next":`, "}",
+		},
+	} {
+		again := fmt.Sprintf(lead.schema, "{$ref: '#/components/schemas/Again'}")
+		named := fmt.Sprintf(lead.schema, "{$ref: '#/components/schemas/Other'}")
+		for way, schema := range map[string]string{
+			"oneOf":          "{oneOf: [{type: integer}, " + again + ", {allOf: [" + again + ", {required: [none]}]}]}",
+			"anyOf":          "{anyOf: [{allOf: [" + again + ", {required: [none]}]}, " + again + ", {type: integer}]}",
+			"allOf":          "{allOf: [" + again + ", " + again + "]}",
+			"not":            "{not: {allOf: [" + again + ", " + again + ", {required: [none]}]}}",
+			"beside":         strings.TrimSuffix(again, "}") + ", allOf: [" + again + "]}",
+			"other":          "{allOf: [" + named + ", " + again + "]}",
+			"chain of oneOf": "{oneOf: [{oneOf: [{oneOf: [" + again + ", {type: integer}]}, {type: boolean}]}, {type: string}]}",
+			"nullable":       "{anyOf: [" + again + ", " + again + "], nullable: true}",
+		} {
+			made[way+" of "+place] = shapeOfRecursion{schema, lead.begin, `"x"`, lead.end}
+		}
+	}
+	return made
+}
+
+// The time in which a body is checked grows with its size, whatever the schema is. With kin-openapi, each level doubled it: two
+// parts of allOf that lead on took 3.3 s for 532 bytes.
+func TestBoundedWork(t *testing.T) {
+	for name, shape := range recursions() {
+		t.Run(name, func(t *testing.T) {
+			checker := newChecker(t, []byte(`openapi: 3.0.3
+info: {title: Deep, version: 1.0.0}
+paths:
+  /deep: {post: {operationId: deep, requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Again'}}}}, responses: {'200': {description: OK}}}}
+components:
+  schemas:
+    Again: `+shape.schema+`
+    Other: {allOf: [{$ref: '#/components/schemas/Again'}, {$ref: '#/components/schemas/Again'}]}
+`), contract.Options{})
+			before := timeOf(t, checker, shape, 12)
+			for depth := 16; depth <= 60; depth += 4 {
+				took := timeOf(t, checker, shape, depth)
+				if took > 2*before && took > 20*time.Millisecond { // below, the machine is measured
+					t.Fatalf("%d levels take %v, four fewer %v", depth, took, before)
+				}
+				before = max(took, 10*time.Millisecond)
+			}
+		})
+	}
+}
+
+// timeOf returns the shortest time in which a body with so many levels is checked.
+func timeOf(t *testing.T, checker *contract.Checker, shape shapeOfRecursion, depth int) time.Duration {
+	t.Helper()
+	body := strings.Repeat(shape.begin, depth) + shape.innermost + strings.Repeat(shape.end, depth)
+	shortest := time.Hour
+	for range 3 {
+		r := httptest.NewRequest(http.MethodPost, "/deep", strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		began := time.Now()
+		checker.Middleware(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})).ServeHTTP(w, r)
+		shortest = min(shortest, time.Since(began))
+	}
+	return shortest
+}

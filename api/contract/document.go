@@ -1,0 +1,168 @@
+package contract
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"go.yaml.in/yaml/v4"
+)
+
+// tree is a document as JSON. Schemas of OpenAPI 3.1 are compiled from it.
+type tree map[string]any
+
+// loadDocument reads a valid document.
+func loadDocument(text []byte) (*openapi3.T, tree, error) {
+	root, err := readTree(text)
+	if err != nil {
+		return nil, nil, fmt.Errorf("load the document: %w", err)
+	}
+	version := root.tidy()
+	if !strings.HasPrefix(version, "3.0.") {
+		return nil, nil, fmt.Errorf("the document has OpenAPI %s, need 3.0", version)
+	}
+	(&repairs{isLegacy: strings.HasPrefix(version, "3.0.")}).walk(map[string]any(root))
+	same, err := json.Marshal(root)
+	if err != nil {
+		return nil, nil, fmt.Errorf("load the document: %w", err)
+	}
+	document, err := openapi3.NewLoader().LoadFromData(same)
+	if err != nil {
+		return nil, nil, fmt.Errorf("load the document: %w", err)
+	}
+	if err := document.Validate(context.Background(), validation...); err != nil {
+		return nil, nil, fmt.Errorf("validate the document: %w", err)
+	}
+	return document, root, nil
+}
+
+// validation leaves out what says nothing about requests, and patterns, which are compiled as those of ECMA-262.
+var validation = []openapi3.ValidationOption{
+	openapi3.DisableExamplesValidation(),
+	openapi3.DisableSchemaDefaultsValidation(),
+	openapi3.DisableSchemaPatternValidation(),
+	openapi3.AllowExtraSiblingFields("examples", "$schema", "$comment", "$id"),
+}
+
+// readTree reads JSON, or YAML as JSON would be. JSON is not read as YAML: its readers refuse an emoji that is escaped as two
+// surrogates.
+func readTree(text []byte) (root tree, err error) {
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
+		decoder := json.NewDecoder(bytes.NewReader(text))
+		decoder.UseNumber()
+		err := decoder.Decode(&root)
+		_, more := decoder.Token()
+		if err == nil && more == io.EOF {
+			return root, nil
+		}
+	}
+	var node yaml.Node
+	if err := yaml.Unmarshal(text, &node); err != nil {
+		return nil, err
+	}
+	tagAsJSON(&node)
+	var decoded map[string]any // and not a tree, or objects in it would be trees, too
+	if err := node.Decode(&decoded); err != nil {
+		return nil, err
+	}
+	if root = decoded; root == nil {
+		return nil, errors.New("it is empty")
+	}
+	return root, nil
+}
+
+// tagAsJSON makes texts of names, as of the status 200, and of dates.
+func tagAsJSON(node *yaml.Node) {
+	if node.ShortTag() == "!!timestamp" {
+		node.Tag = "!!str"
+	}
+	for i, child := range node.Content {
+		isName := node.Kind == yaml.MappingNode && i%2 == 0
+		if isName && child.Kind == yaml.ScalarNode && child.ShortTag() != "!!merge" {
+			child.Tag = "!!str"
+		}
+		tagAsJSON(child)
+	}
+}
+
+// tidy makes texts of versions, which people write as numbers, and returns that of OpenAPI with a patch version.
+func (t tree) tidy() string {
+	info, _ := t["info"].(map[string]any)
+	for _, name := range []string{"title", "version"} {
+		if info[name] != nil {
+			info[name] = fmt.Sprint(info[name])
+		}
+	}
+	version := fmt.Sprint(cmp.Or(t["openapi"], any("")))
+	if strings.Count(version, ".") == 0 {
+		version += ".0"
+	}
+	if strings.Count(version, ".") == 1 {
+		version += ".0"
+	}
+	t["openapi"] = version
+	return version
+}
+
+// repairs changes what people write and kin-openapi refuses, or would lose.
+type repairs struct{ isLegacy bool }
+
+func (r *repairs) walk(value any) {
+	switch value := value.(type) {
+	case []any:
+		for _, item := range value {
+			r.walk(item)
+		}
+	case map[string]any:
+		r.change(value)
+		for _, member := range value {
+			r.walk(member)
+		}
+	}
+}
+
+// change leaves out what is beside a reference, which OpenAPI 3.0 ignores, and writes numbers that a float64 cannot be as texts.
+func (r *repairs) change(object map[string]any) {
+	if reference, isReference := object["$ref"].(string); isReference && r.isLegacy {
+		clear(object)
+		object["$ref"] = reference
+	}
+	exact := map[string]any{}
+	for _, keyword := range []string{"minimum", "maximum", "multipleOf"} {
+		if text := exactText(object[keyword]); text != "" {
+			exact[keyword] = text
+		}
+	}
+	if values, hasValues := object["enum"].([]any); hasValues {
+		marked := slices.Clone(values)
+		for i, value := range values {
+			if text := exactText(value); text != "" {
+				marked[i] = map[string]any{exactNumbers: text}
+				exact["enum"] = marked
+			}
+		}
+	}
+	if len(exact) > 0 {
+		object[exactNumbers] = exact
+	}
+}
+
+// exactText returns the text of an integer that may not be a float64, or nothing.
+func exactText(value any) string {
+	text := fmt.Sprint(value)
+	switch value.(type) {
+	case int, int64, uint64, json.Number:
+		if isLong := len(strings.TrimPrefix(text, "-")) > 15; isLong && !strings.ContainsAny(text, ".eE") {
+			return text
+		}
+	}
+	return ""
+}

@@ -1,0 +1,349 @@
+package contract
+
+import (
+	"encoding/json"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// node is a schema of the document as a visit needs it. kin-openapi and jsonschema/v6 read the schemas, but neither bounds the
+// time in which it checks a value: both double it for each level if two schemas meet one value and lead on to the next
+// (532 bytes took 3.3 s). kin-openapi also compares integers as float64, and compiles a schema of OpenAPI 3.1 for each
+// value. If they remember what they have found one day, nodes and visits can go.
+type node struct {
+	always   *bool // a boolean schema
+	isLegacy bool  // of OpenAPI 3.0, where null is allowed by nullable alone
+	isNull   bool  // null is allowed
+
+	types    types
+	enum     []any
+	enumText string // of a message
+	format   *format
+
+	minimum, maximum numberBound
+	multipleOf       any // int64 or float64
+
+	minLength, maxLength int
+	pattern              *pattern
+	patternMessage       string
+
+	minItems, maxItems       int
+	isUnique                 bool
+	items                    *node // nil: any
+	prefixItems              []*node
+	contains                 *node
+	minContains, maxContains int
+
+	minMembers, maxMembers int
+	required               []string
+	members                map[string]*node
+	readOnly               map[string]bool // members that a request must not have, also those of allOf
+	leavesOut              bool            // those
+	patternMembers         []patternMember
+	others                 *node // of members with other names; nil: any
+	names                  *node
+	dependents             map[string][]string
+
+	// What is held against the same value.
+	parts               []*node // references beside other keywords, whose faults are those of this schema
+	allOf, anyOf, oneOf []*node
+	discriminator       *discriminator
+	not                 *node
+	conditions          []condition
+	dependentSchemas    map[string]*node
+
+	unevaluatedItems, unevaluatedMembers *node
+}
+
+// patternMember is the schema of members whose names match a pattern.
+type patternMember struct {
+	pattern *pattern
+	schema  *node
+}
+
+// condition is if, then and else.
+type condition struct{ when, then, otherwise *node }
+
+// discriminator names one of several schemas by a member.
+type discriminator struct {
+	member   string
+	named    map[string]int // indexes of oneOf or anyOf by the value
+	isClosed bool           // other values are wrong
+}
+
+// numberBound is a bound of a number.
+type numberBound struct {
+	value       any // nil: none
+	isExclusive bool
+}
+
+// unlimited is a length that no value has.
+const unlimited = math.MaxInt
+
+// newNode returns a node that allows every value.
+func newNode() *node {
+	return &node{maxLength: unlimited, maxItems: unlimited, maxContains: unlimited, maxMembers: unlimited, minContains: 1}
+}
+
+// types is a set of the types of JSON, a bit each. No bit means all types.
+type types uint8
+
+const (
+	typeObject types = 1 << iota
+	typeArray
+	typeString
+	typeNumber
+	typeInteger
+	typeBoolean
+	typeNull
+)
+
+// typeNames are the names of the types, in the order of their bits.
+var typeNames = []string{"object", "array", "string", "number", "integer", "boolean", "null"}
+
+func typesOf(names []string) (set types) {
+	for i, name := range typeNames {
+		for _, wanted := range names {
+			if wanted == name {
+				set |= 1 << i
+			}
+		}
+	}
+	return set
+}
+
+func (t types) has(other types) bool { return t&other != 0 }
+
+// String returns the names, as in "array or string".
+func (t types) String() string {
+	var names []string
+	for i, name := range typeNames {
+		if t.has(1 << i) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, " or ")
+}
+
+// legacyNodes are the nodes of the schemas of an OpenAPI 3.0 document.
+type legacyNodes struct {
+	load  *loader
+	known map[*openapi3.Schema]*node
+}
+
+// of returns the node of a schema, which may contain itself.
+func (l *legacyNodes) of(described *openapi3.SchemaRef) *node {
+	if described == nil || described.Value == nil {
+		return nil
+	}
+	schema := described.Value
+	if found := l.known[schema]; found != nil {
+		return found
+	}
+	made := newNode()
+	l.known[schema] = made
+	made.isLegacy = true
+	made.isNull = schema.Nullable
+	made.types = typesOf(schema.Type.Slice())
+	l.setValues(made, schema)
+	l.setItems(made, schema)
+	l.setMembers(made, schema)
+	l.setParts(made, schema)
+	return made
+}
+
+func (l *legacyNodes) list(described openapi3.SchemaRefs) (nodes []*node) {
+	for _, each := range described {
+		nodes = append(nodes, l.of(each))
+	}
+	return nodes
+}
+
+func (l *legacyNodes) byName(described openapi3.Schemas) map[string]*node {
+	nodes := make(map[string]*node, len(described))
+	for name, each := range described {
+		nodes[name] = l.of(each)
+	}
+	return nodes
+}
+
+// exactNumbers is the extension that [loadDocument] adds to a schema whose numbers a float64 cannot be.
+const exactNumbers = "x-exact-numbers"
+
+// setValues sets what is asked of texts, numbers and single values.
+func (l *legacyNodes) setValues(made *node, schema *openapi3.Schema) {
+	exact, _ := schema.Extensions[exactNumbers].(map[string]any)
+	made.setEnum(exactOr(exact, "enum", schema.Enum))
+	made.format = l.load.format(made.types, schema.Format)
+	made.minimum = numberBound{exactNumber(exact["minimum"], schema.Min), schema.ExclusiveMin.IsTrue()}
+	made.maximum = numberBound{exactNumber(exact["maximum"], schema.Max), schema.ExclusiveMax.IsTrue()}
+	made.multipleOf = exactNumber(exact["multipleOf"], schema.MultipleOf)
+	made.minLength, made.maxLength = lengths(schema.MinLength, schema.MaxLength)
+	made.pattern = l.load.pattern(schema.Pattern)
+	made.patternMessage, _ = schema.Extensions["x-pattern-message"].(string)
+}
+
+func (l *legacyNodes) setItems(made *node, schema *openapi3.Schema) {
+	made.minItems, made.maxItems = lengths(schema.MinItems, schema.MaxItems)
+	made.isUnique = schema.UniqueItems
+	made.items = l.of(schema.Items)
+}
+
+func (l *legacyNodes) setMembers(made *node, schema *openapi3.Schema) {
+	made.minMembers, made.maxMembers = lengths(schema.MinProps, schema.MaxProps)
+	made.required = schema.Required
+	made.members = l.byName(schema.Properties)
+	made.others = l.of(schema.AdditionalProperties.Schema)
+	if isAllowed := schema.AdditionalProperties.Has; isAllowed != nil {
+		made.others = &node{always: isAllowed}
+	}
+	made.readOnly, made.leavesOut = map[string]bool{}, l.load.rules.acceptsReadOnly
+	addReadOnly(made.readOnly, schema, nil)
+}
+
+// addReadOnly adds the members that a schema, or a part of its allOf, has for responses alone.
+func addReadOnly(names map[string]bool, schema *openapi3.Schema, above []*openapi3.Schema) {
+	for name, member := range schema.Properties {
+		if member.Value.ReadOnly {
+			names[name] = true
+		}
+	}
+	for _, before := range above {
+		if before == schema {
+			return
+		}
+	}
+	for _, part := range schema.AllOf {
+		addReadOnly(names, part.Value, append(above, schema))
+	}
+}
+
+func (l *legacyNodes) setParts(made *node, schema *openapi3.Schema) {
+	made.allOf, made.anyOf, made.oneOf = l.list(schema.AllOf), l.list(schema.AnyOf), l.list(schema.OneOf)
+	made.not = l.of(schema.Not)
+	if schema.Discriminator == nil {
+		return
+	}
+	alternatives := schema.OneOf
+	if len(alternatives) == 0 {
+		alternatives = schema.AnyOf
+	}
+	references := make([]string, len(alternatives))
+	for i, alternative := range alternatives {
+		references[i] = alternative.Ref
+	}
+	mapping := map[string]string{}
+	for value, target := range schema.Discriminator.Mapping {
+		mapping[value] = target.Ref
+	}
+	made.discriminator = newDiscriminator(schema.Discriminator.PropertyName, mapping, references)
+}
+
+// schemaNames is where a document has schemas with names.
+const schemaNames = "#/components/schemas/"
+
+// newDiscriminator returns the discriminator of some alternatives, whose names are values, too.
+func newDiscriminator(member string, mapping map[string]string, references []string) *discriminator {
+	made := &discriminator{member: member, named: map[string]int{}, isClosed: len(mapping) > 0}
+	indexes := map[string]int{}
+	for i, reference := range references {
+		indexes[reference] = i
+		if name, hasName := strings.CutPrefix(reference, schemaNames); hasName {
+			made.named[name] = i
+		}
+	}
+	for value, target := range mapping {
+		if !strings.Contains(target, "/") { // a plain name
+			target = schemaNames + target
+		}
+		index, isKnown := indexes[target]
+		if !isKnown {
+			index = -1
+		}
+		made.named[value] = index
+	}
+	return made
+}
+
+func (n *node) setEnum(values []any) {
+	n.enum = make([]any, len(values))
+	for i, value := range values {
+		n.enum[i] = plainValue(value)
+	}
+	if len(values) > 0 {
+		text, _ := json.Marshal(n.enum) // which is of JSON
+		n.enumText = string(text)
+	}
+}
+
+// exactOr returns the exact values of a keyword, or those that kin-openapi has read.
+func exactOr(exact map[string]any, keyword string, otherwise []any) []any {
+	if values, hasExact := exact[keyword].([]any); hasExact {
+		for i, value := range values {
+			if number, isNumber := value.(map[string]any); isNumber && len(number) == 1 {
+				values[i] = exactNumber(number[exactNumbers], nil)
+			}
+		}
+		return values
+	}
+	return otherwise
+}
+
+// exactNumber returns a number that was written as a text, or the one that kin-openapi has read.
+func exactNumber(written any, otherwise *float64) any {
+	if text, isText := written.(string); isText {
+		return numberOf(text)
+	}
+	if otherwise == nil {
+		return nil
+	}
+	return plainNumber(*otherwise)
+}
+
+// lengths returns the bounds of a length.
+func lengths(least uint64, most *uint64) (minimum, maximum int) {
+	minimum, maximum = int(min(least, unlimited)), unlimited
+	if most != nil {
+		maximum = int(min(*most, unlimited))
+	}
+	return minimum, maximum
+}
+
+// numberOf returns the number of a text: an int64 if it is written as an integer that fits, or else a float64, which is infinite
+// if it is out of range.
+func numberOf(text string) any {
+	if whole, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return whole
+	}
+	number, _ := strconv.ParseFloat(text, 64)
+	return number
+}
+
+// sameValue returns the schemas that are held against the same value.
+func (n *node) sameValue() (schemas []*node) {
+	schemas = slices.Concat(n.parts, n.allOf, n.anyOf, n.oneOf, slices.Collect(maps.Values(n.dependentSchemas)))
+	schemas = append(schemas, n.not)
+	for _, condition := range n.conditions {
+		schemas = append(schemas, condition.when, condition.then, condition.otherwise)
+	}
+	return slices.DeleteFunc(schemas, func(schema *node) bool { return schema == nil })
+}
+
+// meeting returns the schemas that may meet others in items and members.
+func (n *node) meeting() (schemas []*node) {
+	schemas = append(schemas, n.contains, n.unevaluatedItems, n.unevaluatedMembers)
+	for _, each := range n.patternMembers {
+		schemas = append(schemas, each.schema)
+	}
+	return slices.DeleteFunc(schemas, func(schema *node) bool { return schema == nil })
+}
+
+// children returns the schemas of items and members.
+func (n *node) children() (schemas []*node) {
+	return append(slices.Concat(n.prefixItems, slices.Collect(maps.Values(n.members))), n.items, n.others, n.names)
+}
