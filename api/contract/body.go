@@ -33,10 +33,15 @@ var decoders = map[string]func(c *content, body *body) error{
 	binaryType:         (*content).decodeBinary,
 }
 
+// isJSON reports whether a media type is JSON.
+func isJSON(mediaType string) bool {
+	return strings.HasSuffix(mediaType, "/json") || strings.HasSuffix(mediaType, "+json")
+}
+
 // content returns what a body of a media type must be.
 func (l *loader) content(mediaType string, described *openapi3.MediaType) *content {
 	family := mediaType
-	if strings.HasSuffix(mediaType, "+json") {
+	if isJSON(mediaType) {
 		family = "application/json"
 	}
 	loaded := &content{

@@ -324,6 +324,12 @@ func numberOf(text string) any {
 	return number
 }
 
+// isCombined reports whether other schemas are held against the same value.
+func (n *node) isCombined() bool {
+	lists := len(n.parts) + len(n.allOf) + len(n.anyOf) + len(n.oneOf)
+	return lists+len(n.conditions)+len(n.dependentSchemas) > 0 || n.not != nil
+}
+
 // sameValue returns the schemas that are held against the same value.
 func (n *node) sameValue() (schemas []*node) {
 	schemas = slices.Concat(n.parts, n.allOf, n.anyOf, n.oneOf, slices.Collect(maps.Values(n.dependentSchemas)))

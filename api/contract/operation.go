@@ -162,5 +162,7 @@ func isIgnoredHeader(described *openapi3.Parameter) bool {
 
 // knows reports whether a query may have a name.
 func (o *Operation) knows(name string) bool {
-	return o.ignoresUnknown || slices.Contains(o.query, name) || slices.Contains(o.keys, name)
+	isParameter := func(p parameter) bool { return p.in == openapi3.ParameterInQuery && p.knows(name) }
+	isKnown := o.ignoresUnknown || slices.Contains(o.query, name) || slices.Contains(o.keys, name)
+	return isKnown || slices.ContainsFunc(o.parameters, isParameter)
 }

@@ -2,17 +2,12 @@ package contract
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
-	"math"
-	"net/http"
 	"net/url"
 	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
@@ -26,77 +21,71 @@ const inBody = "body"
 // not return the value that they have checked: it would be parsed again.
 type parameter struct {
 	name, in   string
-	leastTexts int  // 1 if the parameter is required
-	mostTexts  int  // more than 1 if each item of an array is a text of its own, as in n=1&n=2
+	isRequired bool
 	mayBeEmpty bool // allowEmptyValue
-	isArray    bool
 	isPlain    bool // the type says everything
+	kind       parameterKind
 	schema     schema
+	style      style
+	shape      *shape // of JSON
 
 	find      func(r *Request, p *parameter) (texts []string)
 	pathIndex int // among the parameters of the path
-
-	// How a text is read: the whole one or, of an array, that of each item.
-	read reader
-	bits int // of an integer
 }
 
+// parameterKind says what the texts of a parameter are made of.
+type parameterKind int
+
+const (
+	oneText parameterKind = iota // a text, number or boolean
+	list
+	record // an object
+	jsonText
+)
+
 func (l *loader) parameter(path string, described *openapi3.Parameter) parameter {
-	ofValue := cmp.Or(described.Schema, openapi3.NewStringSchema().NewRef())
-	ofItem := ofValue
-	isArray := ofValue.Value.Type.Is(openapi3.TypeArray)
-	if isArray {
-		ofItem = ofValue.Value.Items // which a valid document has
-	}
-	method, _ := described.SerializationMethod() // the document is valid
-	isInteger := ofItem.Value.Type.Is(openapi3.TypeInteger)
-	checked := l.schema(ofValue)
 	loaded := parameter{
 		name:       described.Name,
 		in:         described.In,
-		mostTexts:  1,
+		isRequired: described.Required,
 		mayBeEmpty: described.AllowEmptyValue,
-		isArray:    isArray,
-		isPlain:    isPlain(ofValue.Value) && (isInteger || checked.format == nil),
-		schema:     checked,
 		find:       places[described.In],
 		pathIndex:  slices.Index(paths.Names(path), described.Name),
-		read:       readers[typesOfParts(l.nodes.of(ofItem))],
-		bits:       sizeOf(ofItem.Value.Format),
 	}
-	if described.Required {
-		loaded.leastTexts = 1
+	l.setSchema(&loaded, described)
+	method, err := described.SerializationMethod()
+	l.need(err == nil, "parameter %s: %v", described.Name, err)
+	if err == nil {
+		loaded.style = style{method.Style, method.Explode}
 	}
-	isExploded := isArray && method.Explode
-	if isExploded && described.In == openapi3.ParameterInQuery {
-		loaded.mostTexts = math.MaxInt
-	}
-	l.needParameter(&loaded, described, typesOfParts(l.nodes.of(ofItem)).String())
 	return loaded
 }
 
-// needParameter notes what cannot be read of a parameter.
-func (l *loader) needParameter(loaded *parameter, described *openapi3.Parameter, typeOfText string) {
-	need := func(isMet bool, what string) {
-		l.need(isMet, "parameter %s: %s: not implemented", described.Name, what)
+// setSchema sets the schema of a parameter, which is beside it or in its content.
+func (l *loader) setSchema(loaded *parameter, described *openapi3.Parameter) {
+	described = cmp.Or(described, &openapi3.Parameter{})
+	ofValue := cmp.Or(described.Schema, openapi3.NewStringSchema().NewRef())
+	for mediaType, content := range described.Content { // a valid document has one
+		ofValue = cmp.Or(content.Schema, openapi3.NewSchema().NewRef())
+		if isJSON(mediaType) {
+			loaded.kind = jsonText
+		}
 	}
-	method, _ := described.SerializationMethod() // the document is valid
-	isOneText := !loaded.isArray || !method.Explode
-	need(described.Schema != nil, "content in place of a schema")
-	need(loaded.read != nil, fmt.Sprintf("the type %q", typeOfText))
-	need(implemented[method.Style], "style "+method.Style)
-	need(isOneText || loaded.in != openapi3.ParameterInCookie, "an array in a cookie without explode: false")
-}
-
-// implemented are the styles of parameters.
-var implemented = map[string]bool{openapi3.SerializationSimple: true, openapi3.SerializationForm: true}
-
-// sizeOf returns the size of an integer.
-func sizeOf(format string) int {
-	if format == "int32" {
-		return 32
+	loaded.schema = l.schema(ofValue)
+	if loaded.kind == jsonText {
+		loaded.shape = shapes{}.of(false, loaded.schema.node)
+		return
 	}
-	return 64
+	allowed := scalars(loaded.schema.node)
+	switch {
+	case allowed.has(typeArray):
+		loaded.kind = list
+	case allowed.has(typeObject):
+		loaded.kind = record
+	default:
+		isExact := loaded.schema.format == nil || allowed == typeInteger
+		loaded.isPlain = isPlain(ofValue.Value) && isExact
+	}
 }
 
 // isPlain reports whether a schema constrains only the type, and the size of an integer, which is checked
@@ -106,7 +95,7 @@ func isPlain(schema *openapi3.Schema) bool {
 	rest.Extensions, rest.Origin = nil, nil
 	rest.Title, rest.Description, rest.ExternalDocs = "", "", nil
 	rest.Default, rest.Example, rest.Examples, rest.Deprecated = nil, nil, nil, false
-	if slices.Contains([]string{"int32", "int64"}, rest.Format) {
+	if slices.Contains([]string{"int32", "int64", "double"}, rest.Format) {
 		rest.Format = ""
 	}
 	return reflect.DeepEqual(rest, openapi3.Schema{Type: schema.Type})
@@ -145,8 +134,7 @@ func (r *Request) parseQuery() []Fault {
 // checkEach checks some parameters and sets their values.
 func (r *Request) checkEach(parameters []parameter, values []any) (faults []Fault) {
 	for i := range parameters {
-		parameter := &parameters[i]
-		value, found := parameter.check(parameter.find(r, parameter))
+		value, found := parameters[i].check(r)
 		values[i] = value
 		faults = append(faults, found...)
 	}
@@ -174,63 +162,136 @@ func (p *parameter) fault(message string) []Fault {
 	return []Fault{faultAt(p.in, p.name, message)}
 }
 
-// check reads the value of a parameter from its texts and holds it to its schema.
-func (p *parameter) check(texts []string) (value any, faults []Fault) {
-	if len(texts) > p.mostTexts {
+// check reads the value of a parameter and holds it to its schema.
+func (p *parameter) check(r *Request) (value any, faults []Fault) {
+	texts := p.find(r, p)
+	if len(texts) == 0 {
+		return nil, p.missing()
+	}
+	isMany := p.kind == record || p.kind == list && p.isRepeated()
+	if len(texts) > 1 && !isMany {
 		return nil, p.fault("is given more than once")
 	}
-	if len(texts) < p.leastTexts {
-		return nil, p.fault("is required")
+	if isEmpty := len(texts) == 1 && texts[0] == ""; isEmpty {
+		return p.empty(r)
 	}
-	isEmpty := p.mayBeEmpty && strings.Join(texts, ",") == ""
-	if len(texts) == 0 || isEmpty {
-		return nil, nil
+	return p.read(texts)
+}
+
+// missing returns the fault of a parameter that is not given.
+func (p *parameter) missing() []Fault {
+	if p.isRequired {
+		return p.fault("is required")
 	}
-	if value, faults = p.valueOf(texts); len(faults) > 0 || p.isPlain {
-		return value, faults
+	return nil
+}
+
+// empty returns the value of a parameter whose text is empty. Generated code cannot bind a required header that is empty, and
+// no number, so an empty one that is allowed is taken out of the query.
+func (p *parameter) empty(r *Request) (value any, faults []Fault) {
+	isInQuery := p.in == openapi3.ParameterInQuery
+	isText := scalars(p.schema.node) == typeString
+	switch {
+	case p.mayBeEmpty && isText:
+		return "", nil
+	case p.mayBeEmpty:
+		r.removeFromQuery(p.name)
+		return nil, p.missing()
+	case p.isRequired && !isInQuery:
+		return nil, p.fault("must not be empty")
+	}
+	return p.read([]string{""})
+}
+
+// read reads the value from texts that are not empty, and holds it to the schema.
+func (p *parameter) read(texts []string) (value any, faults []Fault) {
+	switch p.kind {
+	case jsonText:
+		value, faults = p.readJSON(texts[0])
+	case list:
+		value, faults = p.readItems(p.items(texts))
+	case record:
+		value, faults = p.readMembers(p.members(texts))
+	default:
+		text, isStyled := p.plainText(texts[0])
+		if !isStyled {
+			return nil, p.fault("is not written in the style " + p.style.name)
+		}
+		return p.readText(text)
+	}
+	if len(faults) > 0 {
+		return nil, faults
 	}
 	return value, p.schema.faults(value, p.in, pointerTo(p.name))
 }
 
-// valueOf reads the value of a parameter.
-func (p *parameter) valueOf(texts []string) (value any, faults []Fault) {
-	if p.isArray {
-		return p.readItems(p.split(texts))
+// readText reads a text of one of several types, and holds it to the schema. The first type that is allowed counts.
+func (p *parameter) readText(text string) (value any, faults []Fault) {
+	var isRead bool
+	for _, reader := range readersOf(scalars(p.schema.node)) {
+		read, wrong := reader.read(text, p.schema.node)
+		if wrong != "" {
+			if !isRead {
+				faults = p.fault(wrong)
+			}
+			continue
+		}
+		if p.isPlain {
+			return read, nil
+		}
+		value, isRead = read, true
+		if faults = p.schema.faults(value, p.in, pointerTo(p.name)); len(faults) == 0 {
+			return value, nil
+		}
 	}
-	value, wrong := p.read(texts[0], p)
-	if wrong != "" {
-		return nil, p.fault(wrong)
-	}
-	return value, nil
+	return value, faults
 }
 
-// split returns the texts of the items of an array.
-func (p *parameter) split(texts []string) []string {
-	if p.mostTexts > 1 {
-		return texts
+func (p *parameter) readJSON(text string) (value any, faults []Fault) {
+	plain := body{text: []byte(p.unescape(text))}
+	if err := plain.decodeJSON(p.shape, p.schema.maxDepth); err != nil {
+		return nil, p.fault("must be one well-formed JSON value: " + err.Error())
 	}
-	if p.in == openapi3.ParameterInHeader {
-		return headerComma.Split(strings.Trim(texts[0], " \t"), -1)
-	}
-	return strings.Split(texts[0], ",")
+	return plain.value, nil
 }
-
-// headerComma is between the items of a list in a header.
-var headerComma = regexp.MustCompile(`[ \t]*,[ \t]*`)
 
 // readItems reads the items of an array.
-func (p *parameter) readItems(texts []string) (value any, faults []Fault) {
+func (p *parameter) readItems(texts []string, isStyled bool) (value any, faults []Fault) {
+	if !isStyled {
+		return nil, p.fault("is not written in the style " + p.style.name)
+	}
 	items := make([]any, len(texts))
 	for i, text := range texts {
-		item, wrong := p.read(text, p)
+		item, wrong := readAs(p.schema.item(i), text)
 		items[i] = item
 		if wrong != "" {
-			fault := faultAt(p.in, p.name, wrong)
-			fault.Pointer += "/" + strconv.Itoa(i)
-			faults = append(faults, fault)
+			faults = append(faults, p.faultBelow(wrong, strconv.Itoa(i)))
 		}
 	}
 	return items, faults
+}
+
+// readMembers reads the members of an object.
+func (p *parameter) readMembers(pairs []pair, isStyled bool) (value any, faults []Fault) {
+	if !isStyled {
+		return nil, p.fault("is not written in the style " + p.style.name)
+	}
+	members := map[string]any{}
+	for _, pair := range pairs {
+		wrong := pair.addTo(members, p.schema.node)
+		if wrong != "" {
+			faults = append(faults, p.faultBelow(wrong, pair.path...))
+		}
+	}
+	return members, faults
+}
+
+func (p *parameter) faultBelow(message string, path ...string) Fault {
+	fault := faultAt(p.in, p.name, message)
+	for _, step := range path {
+		fault.Pointer += pointerTo(shorten(step))
+	}
+	return fault
 }
 
 // places return the texts of a parameter, none if the request does not have it. Cookies are not unescaped, as in the
@@ -242,17 +303,59 @@ var places = map[string]func(r *Request, p *parameter) []string{
 	openapi3.ParameterInCookie: (*Request).inCookie,
 }
 
-func (r *Request) inQuery(p *parameter) []string { return r.query[p.name] }
+// inQuery returns the texts of a parameter in the query. Those of a list in one text are still escaped: a comma in an
+// item is.
+func (r *Request) inQuery(p *parameter) []string {
+	switch {
+	case p.kind == record && p.isRepeated():
+		return p.pairsInQuery(r.query)
+	case p.isEscaped():
+		return rawTexts(r.http.URL.RawQuery, p.name)
+	}
+	return r.query[p.name]
+}
 
-// inHeader joins the lines of a header: a list in several lines is the list in one (RFC 9110, section 5.3).
+// rawTexts returns the texts of a name in a query, which are still escaped.
+func rawTexts(query, name string) (texts []string) {
+	for part := range strings.SplitSeq(query, "&") {
+		escaped, text, _ := strings.Cut(part, "=")
+		if plain, err := url.QueryUnescape(escaped); err == nil && plain == name {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
+// removeFromQuery takes a parameter out of the query that the handler gets.
+func (r *Request) removeFromQuery(name string) {
+	kept := slices.DeleteFunc(strings.Split(r.http.URL.RawQuery, "&"), func(part string) bool {
+		return len(rawTexts(part, name)) > 0
+	})
+	changed := *r.http.URL
+	changed.RawQuery = strings.Join(kept, "&")
+	r.http.URL = &changed
+}
+
+// inHeader joins the lines of a header: a list in several lines is the list in one (RFC 9110, section 5.3). Generated code
+// reads one line, without blanks between items.
 func (r *Request) inHeader(p *parameter) []string {
 	lines := r.http.Header.Values(p.name)
-	if len(lines) > 1 {
-		lines = []string{strings.Join(lines, ", ")}
-		r.http.Header[http.CanonicalHeaderKey(p.name)] = lines
+	if len(lines) == 0 {
+		return nil
 	}
-	return lines
+	joined := strings.Join(lines, ",")
+	if p.kind == list || p.kind == record {
+		joined = headerComma.ReplaceAllString(strings.Trim(joined, " \t"), ",")
+	}
+	if joined != lines[0] {
+		r.http.Header = r.http.Header.Clone()
+		r.http.Header.Set(p.name, joined)
+	}
+	return r.http.Header.Values(p.name)
 }
+
+// headerComma is between the items of a list in a header.
+var headerComma = regexp.MustCompile(`[ \t]*,[ \t]*`)
 
 func (r *Request) inCookie(p *parameter) (texts []string) {
 	for _, cookie := range r.http.CookiesNamed(p.name) {
@@ -261,61 +364,7 @@ func (r *Request) inCookie(p *parameter) (texts []string) {
 	return texts
 }
 
-// inPath returns the text of a parameter in the path.
+// inPath returns the text of a parameter in the path, which is still escaped.
 func (r *Request) inPath(p *parameter) []string {
-	text := &r.path[p.pathIndex]
-	*text = unescapePath(*text)
 	return r.path[p.pathIndex : p.pathIndex+1]
-}
-
-// reader reads the text of a type, or returns what is wrong with it.
-type reader func(text string, p *parameter) (value any, wrong string)
-
-var readers = map[types]reader{
-	typeInteger: readInteger,
-	typeNumber:  readNumber,
-	typeBoolean: readBoolean,
-	typeString:  readText,
-}
-
-func readNumber(text string, _ *parameter) (value any, wrong string) {
-	number, err := strconv.ParseFloat(text, 64)
-	isDecimal := strings.Trim(text, "0123456789+-.eE") == "" // not inf, nan, 0x1p-2 or 1_000
-	if err != nil || !isDecimal {
-		return nil, "must be a number"
-	}
-	return number, ""
-}
-
-var booleans = map[string]any{"true": true, "false": false}
-
-func readBoolean(text string, _ *parameter) (value any, wrong string) {
-	if value = booleans[text]; value == nil {
-		return nil, "must be true or false"
-	}
-	return value, ""
-}
-
-func readText(text string, p *parameter) (value any, wrong string) {
-	if p.in != openapi3.ParameterInHeader && !utf8.ValidString(text) {
-		return nil, "must be valid UTF-8"
-	}
-	return text, ""
-}
-
-// readInteger reads an integer. It refuses +5, 05 and -0, which routers, validators and generated code
-// read differently.
-func readInteger(text string, p *parameter) (value any, wrong string) {
-	number, err := strconv.ParseInt(text, 10, p.bits)
-	if errors.Is(err, strconv.ErrRange) {
-		return nil, fmt.Sprintf("must be an integer of %d bits", p.bits)
-	}
-	if err != nil {
-		return nil, "must be an integer"
-	}
-	var buffer [len("-9223372036854775808")]byte // FormatInt would allocate
-	if string(strconv.AppendInt(buffer[:0], number, 10)) != text {
-		return nil, fmt.Sprintf("must be written as %d", number)
-	}
-	return number, ""
 }
