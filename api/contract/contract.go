@@ -53,7 +53,15 @@ type Options struct {
 	// of the refusal.
 	Refuse func(w http.ResponseWriter, r *http.Request, refusal *Refusal)
 
-	// ReadBody reads the body of a request. The text must not change before the handler has
+	// Unchecked has the media types of bodies that this package cannot check and passes on as they are, such as
+	// application/xml.
+	Unchecked []string
+
+	// MaxBodies has the largest numbers of bytes of bodies by media type, such as of multipart/form-data, whose files are
+	// not kept in memory. Others have MaxBody.
+	MaxBodies map[string]int64
+
+	// ReadBody reads the body of a request, but for multipart/form-data and the media types of Unchecked, which are streamed. The text must not change before the handler has
 	// returned. If checked is not nil, it is called when the text was decoded and checked. Errors
 	// are those of [BodyTooLarge] and [BodyIncomplete], or others. Nil reads at most MaxBody bytes. A
 	// service sets it to account for the memory of many bodies.
@@ -97,6 +105,7 @@ type Options struct {
 type Checker struct {
 	options    Options
 	operations []*Operation
+	notes      []string
 	routes     *routes
 }
 
@@ -110,11 +119,16 @@ func New(document []byte, options Options) (*Checker, error) {
 	if err != nil {
 		return nil, err
 	}
-	operations, err := loadOperations(loaded, &options)
+	operations, notes, err := loadOperations(loaded, &options)
 	if err != nil {
 		return nil, err
 	}
-	checker := &Checker{options: options, operations: operations, routes: newRoutes(operations, loaded.Servers, &options)}
+	checker := &Checker{
+		options:    options,
+		operations: operations,
+		notes:      notes,
+		routes:     newRoutes(operations, loaded.Servers, &options),
+	}
 	if options.BeforeRouter {
 		if err := checker.routes.ambiguous(); err != nil {
 			return nil, err
@@ -125,9 +139,6 @@ func New(document []byte, options Options) (*Checker, error) {
 	}
 	if options.Refuse == nil {
 		checker.options.Refuse = refuseAsText
-	}
-	if options.ReadBody == nil {
-		checker.options.ReadBody = checker.readBody
 	}
 	return checker, nil
 }
@@ -141,6 +152,9 @@ func acceptAll(http.ResponseWriter, *http.Request, *Operation) (context.Context,
 func (c *Checker) Operations() []*Operation {
 	return slices.Clone(c.operations)
 }
+
+// Notes says what of the document is refused because it cannot be checked, such as XML beside JSON. A service logs it.
+func (c *Checker) Notes() []string { return slices.Clone(c.notes) }
 
 // Wrap returns the middleware around a handler of an [http.ServeMux]:
 //
@@ -158,6 +172,11 @@ func (c *Checker) Middleware(next http.Handler) http.Handler {
 		request, err := c.check(w, r)
 		if err != nil {
 			c.options.Refuse(w, r, c.refusalOf(request.Operation, err))
+		}
+		if stream, isStream := request.http.Body.(*formStream); isStream {
+			defer stream.Close()
+		}
+		if err != nil {
 			return
 		}
 		if c.options.Judge == nil {

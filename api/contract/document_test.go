@@ -37,8 +37,7 @@ func TestNewRefuses(t *testing.T) {
 		"not valid":           {"in: query", "in: nowhere", "validate the document"},
 		"a format":            {"{type: string, pattern: '^[a-z]+$',", "{type: string, format: colour,", `the format "colour" is not implemented`},
 		"a format in a body":  {"name: {type: string}", "name: {type: array, items: {type: string, format: colour}}", `the format "colour"`},
-		"a form":              {"application/json: {schema", "application/x-www-form-urlencoded: {schema", "is not implemented"},
-		"a media type":        {"application/json: {schema", "multipart/form-data: {schema", `"multipart/form-data" is not implemented`},
+		"a media type":        {"application/json: {schema", "application/xml: {schema", `media type "application/xml" cannot be checked`},
 		"a security scheme":   {"paths:", "security: [{key: []}]\npaths:", `undefined security scheme "key"`},
 		"security unattended": {"paths:", "security: [{key: []}]\ncomponents: {securitySchemes: {key: {type: apiKey, in: header, name: K}}}\npaths:", "set Options.Authorize"},
 	} {

@@ -24,6 +24,7 @@ type node struct {
 	enum     []any
 	enumText string // of a message
 	format   *format
+	isBinary bool // a text of bytes
 
 	minimum, maximum numberBound
 	multipleOf       any // int64 or float64
@@ -180,6 +181,7 @@ func (l *legacyNodes) setValues(made *node, schema *openapi3.Schema) {
 	exact, _ := schema.Extensions[exactNumbers].(map[string]any)
 	made.setEnum(exactOr(exact, "enum", schema.Enum))
 	made.format = l.load.format(made.types, schema.Format)
+	made.isBinary = schema.Format == "binary"
 	made.minimum = numberBound{exactNumber(exact["minimum"], schema.Min), schema.ExclusiveMin.IsTrue()}
 	made.maximum = numberBound{exactNumber(exact["maximum"], schema.Max), schema.ExclusiveMax.IsTrue()}
 	made.multipleOf = exactNumber(exact["multipleOf"], schema.MultipleOf)

@@ -23,11 +23,11 @@ type Operation struct {
 	// empty if the operation is open.
 	Security [][]Scheme
 
-	parameters     []parameter         // those of the query first
-	query          []string            // names of parameters
-	keys           []string            // names of API keys in the query
-	ignoresUnknown bool                // parameters of the query
-	contents       map[string]*content // of the body, by media type; empty if there is none
+	parameters     []parameter // those of the query first
+	query          []string    // names of parameters
+	keys           []string    // names of API keys in the query
+	ignoresUnknown bool        // parameters of the query
+	contents       []*content  // of the body, the most exact media types first; none if there is no body
 	bodyRequired   bool
 }
 
@@ -52,23 +52,25 @@ type loader struct {
 	nodes    legacyNodes
 	place    string // the operation that is read
 	problems []error
+	notes    []string
 }
 
 // loadOperations reads the operations of a document. Its error names everything that this package cannot check.
-func loadOperations(document *openapi3.T, options *Options) (operations []*Operation, err error) {
+func loadOperations(document *openapi3.T, options *Options) (operations []*Operation, notes []string, err error) {
 	load := &loader{document: document, rules: newRules(options)}
 	load.nodes = legacyNodes{load, map[*openapi3.Schema]*node{}}
 	for path, item := range document.Paths.Map() {
 		for method, described := range item.Operations() {
 			load.place = method + " " + path
-			operation := load.operation(method, path, item, described)
+			operation := load.operation(method, path, item, described, options)
 			operation.ignoresUnknown = options.IgnoreUnknown != nil && options.IgnoreUnknown(operation)
 			isOpen := len(operation.Security) == 0
 			load.need(isOpen || options.Authorize != nil, "it has security: set Options.Authorize, or every request would be accepted")
 			operations = append(operations, operation)
 		}
 	}
-	return operations, errors.Join(load.problems...)
+	slices.Sort(load.notes)
+	return operations, load.notes, errors.Join(load.problems...)
 }
 
 // need adds a problem unless a condition is met: the document has something that this package cannot check.
@@ -78,7 +80,12 @@ func (l *loader) need(isMet bool, format string, args ...any) {
 	}
 }
 
-func (l *loader) operation(method, path string, item *openapi3.PathItem, described *openapi3.Operation) *Operation {
+// note notes what is not as a reader of the document expects.
+func (l *loader) note(format string, args ...any) {
+	l.notes = append(l.notes, l.place+": "+fmt.Sprintf(format, args...))
+}
+
+func (l *loader) operation(method, path string, item *openapi3.PathItem, described *openapi3.Operation, options *Options) *Operation {
 	operation := &Operation{
 		ID:         described.OperationID,
 		Method:     method,
@@ -86,7 +93,6 @@ func (l *loader) operation(method, path string, item *openapi3.PathItem, describ
 		Tags:       described.Tags,
 		Extensions: described.Extensions,
 		Security:   l.security(described),
-		contents:   map[string]*content{},
 	}
 	for _, scheme := range slices.Concat(operation.Security...) {
 		if scheme.In == openapi3.ParameterInQuery {
@@ -100,10 +106,7 @@ func (l *loader) operation(method, path string, item *openapi3.PathItem, describ
 		}
 	}
 	if described.RequestBody != nil {
-		operation.bodyRequired = described.RequestBody.Value.Required
-		for mediaType, media := range described.RequestBody.Value.Content {
-			operation.contents[mediaType] = l.content(mediaType, media)
-		}
+		l.setContents(operation, described.RequestBody.Value, options)
 	}
 	return operation
 }

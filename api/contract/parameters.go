@@ -21,6 +21,7 @@ const inBody = "body"
 // not return the value that they have checked: it would be parsed again.
 type parameter struct {
 	name, in   string
+	faultIn    string // of a field of a form: body; otherwise empty
 	isRequired bool
 	mayBeEmpty bool // allowEmptyValue
 	isPlain    bool // the type says everything
@@ -76,16 +77,21 @@ func (l *loader) setSchema(loaded *parameter, described *openapi3.Parameter) {
 		loaded.shape = shapes{}.of(false, loaded.schema.node)
 		return
 	}
-	allowed := scalars(loaded.schema.node)
+	loaded.kind = kindOf(loaded.schema.node)
+	isExact := loaded.schema.format == nil || loaded.schema.types == typeInteger
+	loaded.isPlain = loaded.kind == oneText && isExact && isPlain(ofValue.Value)
+}
+
+// kindOf returns what a value of a schema is made of, unless it is JSON.
+func kindOf(schema *node) parameterKind {
+	allowed := scalars(schema)
 	switch {
 	case allowed.has(typeArray):
-		loaded.kind = list
+		return list
 	case allowed.has(typeObject):
-		loaded.kind = record
-	default:
-		isExact := loaded.schema.format == nil || allowed == typeInteger
-		loaded.isPlain = isPlain(ofValue.Value) && isExact
+		return record
 	}
+	return oneText
 }
 
 // isPlain reports whether a schema constrains only the type, and the size of an integer, which is checked
@@ -159,7 +165,7 @@ func faultAt(in, name, message string) Fault {
 
 // fault returns the only fault of the parameter.
 func (p *parameter) fault(message string) []Fault {
-	return []Fault{faultAt(p.in, p.name, message)}
+	return []Fault{faultAt(cmp.Or(p.faultIn, p.in), p.name, message)}
 }
 
 // check reads the value of a parameter and holds it to its schema.
@@ -205,25 +211,31 @@ func (p *parameter) empty(r *Request) (value any, faults []Fault) {
 
 // read reads the value from texts that are not empty, and holds it to the schema.
 func (p *parameter) read(texts []string) (value any, faults []Fault) {
+	if p.kind != oneText {
+		if value, faults = p.parse(texts); len(faults) > 0 {
+			return nil, faults
+		}
+		return value, p.schema.faults(value, p.in, pointerTo(p.name))
+	}
+	text, isStyled := p.plainText(texts[0])
+	if !isStyled {
+		return nil, p.fault(p.wrongStyle())
+	}
+	return p.readText(text)
+}
+
+// parse reads the value of a list, an object or JSON.
+func (p *parameter) parse(texts []string) (value any, faults []Fault) {
 	switch p.kind {
 	case jsonText:
-		value, faults = p.readJSON(texts[0])
+		return p.readJSON(texts[0])
 	case list:
-		value, faults = p.readItems(p.items(texts))
-	case record:
-		value, faults = p.readMembers(p.members(texts))
-	default:
-		text, isStyled := p.plainText(texts[0])
-		if !isStyled {
-			return nil, p.fault("is not written in the style " + p.style.name)
-		}
-		return p.readText(text)
+		return p.readItems(p.items(texts))
 	}
-	if len(faults) > 0 {
-		return nil, faults
-	}
-	return value, p.schema.faults(value, p.in, pointerTo(p.name))
+	return p.readMembers(p.members(texts))
 }
+
+func (p *parameter) wrongStyle() string { return "is not written in the style " + p.style.name }
 
 // readText reads a text of one of several types, and holds it to the schema. The first type that is allowed counts.
 func (p *parameter) readText(text string) (value any, faults []Fault) {
@@ -258,7 +270,7 @@ func (p *parameter) readJSON(text string) (value any, faults []Fault) {
 // readItems reads the items of an array.
 func (p *parameter) readItems(texts []string, isStyled bool) (value any, faults []Fault) {
 	if !isStyled {
-		return nil, p.fault("is not written in the style " + p.style.name)
+		return nil, p.fault(p.wrongStyle())
 	}
 	items := make([]any, len(texts))
 	for i, text := range texts {
@@ -274,7 +286,7 @@ func (p *parameter) readItems(texts []string, isStyled bool) (value any, faults 
 // readMembers reads the members of an object.
 func (p *parameter) readMembers(pairs []pair, isStyled bool) (value any, faults []Fault) {
 	if !isStyled {
-		return nil, p.fault("is not written in the style " + p.style.name)
+		return nil, p.fault(p.wrongStyle())
 	}
 	members := map[string]any{}
 	for _, pair := range pairs {
@@ -287,7 +299,7 @@ func (p *parameter) readMembers(pairs []pair, isStyled bool) (value any, faults 
 }
 
 func (p *parameter) faultBelow(message string, path ...string) Fault {
-	fault := faultAt(p.in, p.name, message)
+	fault := faultAt(cmp.Or(p.faultIn, p.in), p.name, message)
 	for _, step := range path {
 		fault.Pointer += pointerTo(shorten(step))
 	}

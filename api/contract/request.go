@@ -95,8 +95,9 @@ func (r *Request) Query() url.Values { return r.query }
 // body is a body that was read and checked. It is the Body of the request that the handler gets,
 // and can be read once more.
 type body struct {
-	text  []byte
-	value any
+	text   []byte
+	value  any
+	faults []Fault // that were found while it was decoded
 
 	// isChanged says that the value is read in place of the text: an object has a member that differs from one of its schema
 	// in upper and lower case only, for which encoding/json would take it, or one that is readOnly, or a time in small letters.

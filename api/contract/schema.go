@@ -29,7 +29,11 @@ type schema struct {
 
 // schema returns a schema of the document.
 func (l *loader) schema(described *openapi3.SchemaRef) schema {
-	made := schema{node: l.nodes.of(described), rules: l.rules, counts: counts{known: map[*node]int{}}}
+	return l.schemaOf(l.nodes.of(described))
+}
+
+func (l *loader) schemaOf(root *node) schema {
+	made := schema{node: root, rules: l.rules, counts: counts{known: map[*node]int{}}}
 	made.remembers = made.needsMemory(made.node)
 	return made
 }
