@@ -115,11 +115,11 @@ func New(document []byte, options Options) (*Checker, error) {
 	options.MaxBody = cmp.Or(options.MaxBody, 1<<20)
 	options.MaxDepth = cmp.Or(options.MaxDepth, 64)
 	options.MaxFaults = cmp.Or(options.MaxFaults, 32)
-	loaded, _, err := loadDocument(document)
+	loaded, root, err := loadDocument(document)
 	if err != nil {
 		return nil, err
 	}
-	operations, notes, err := loadOperations(loaded, &options)
+	operations, notes, err := loadOperations(loaded, root, &options)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -25,11 +26,18 @@ func loadDocument(text []byte) (*openapi3.T, tree, error) {
 		return nil, nil, fmt.Errorf("load the document: %w", err)
 	}
 	version := root.tidy()
-	if !strings.HasPrefix(version, "3.0.") {
-		return nil, nil, fmt.Errorf("the document has OpenAPI %s, need 3.0", version)
+	isLegacy := strings.HasPrefix(version, "3.0.")
+	if !isLegacy && !strings.HasPrefix(version, "3.1.") {
+		return nil, nil, fmt.Errorf("the document has OpenAPI %s, need 3.0 or 3.1", version)
 	}
-	(&repairs{isLegacy: strings.HasPrefix(version, "3.0.")}).walk(map[string]any(root))
-	same, err := json.Marshal(root)
+	var described any
+	if isLegacy {
+		repair(map[string]any(root))
+		described = root
+	} else {
+		described = withoutSchemas("", map[string]any(root))
+	}
+	same, err := json.Marshal(described)
 	if err != nil {
 		return nil, nil, fmt.Errorf("load the document: %w", err)
 	}
@@ -112,26 +120,50 @@ func (t tree) tidy() string {
 	return version
 }
 
-// repairs changes what people write and kin-openapi refuses, or would lose.
-type repairs struct{ isLegacy bool }
+// withoutSchemas returns a copy of a document of OpenAPI 3.1 for kin-openapi, which cannot read each schema: they have the places
+// from which they are compiled.
+func withoutSchemas(place string, value any) any {
+	switch value := value.(type) {
+	case []any:
+		items := make([]any, len(value))
+		for i, item := range value {
+			items[i] = withoutSchemas(place+"/"+strconv.Itoa(i), item)
+		}
+		return items
+	case map[string]any:
+		members := make(map[string]any, len(value))
+		for name, member := range value {
+			below := place + pointerTo(name)
+			switch {
+			case name == "schema":
+				members[name] = map[string]any{placeOfSchema: below}
+			case below != "/components/schemas":
+				members[name] = withoutSchemas(below, member)
+			}
+		}
+		return members
+	}
+	return value
+}
 
-func (r *repairs) walk(value any) {
+// repair changes what people write in OpenAPI 3.0 and kin-openapi refuses, or would lose.
+func repair(value any) {
 	switch value := value.(type) {
 	case []any:
 		for _, item := range value {
-			r.walk(item)
+			repair(item)
 		}
 	case map[string]any:
-		r.change(value)
+		change(value)
 		for _, member := range value {
-			r.walk(member)
+			repair(member)
 		}
 	}
 }
 
 // change leaves out what is beside a reference, which OpenAPI 3.0 ignores, and writes numbers that a float64 cannot be as texts.
-func (r *repairs) change(object map[string]any) {
-	if reference, isReference := object["$ref"].(string); isReference && r.isLegacy {
+func change(object map[string]any) {
+	if reference, isReference := object["$ref"].(string); isReference {
 		clear(object)
 		object["$ref"] = reference
 	}

@@ -33,7 +33,7 @@ paths:
 func TestNewRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ old, new, want string }{
 		"not YAML":            {"openapi: 3.0.3", "openapi: [", "load the document"},
-		"OpenAPI 3.1":         {"openapi: 3.0.3", "openapi: 3.1.0", "OpenAPI 3.1.0"},
+		"OpenAPI 3.2":         {"openapi: 3.0.3", "openapi: 3.2.0", "OpenAPI 3.2.0, need 3.0 or 3.1"},
 		"not valid":           {"in: query", "in: nowhere", "validate the document"},
 		"a format":            {"{type: string, pattern: '^[a-z]+$',", "{type: string, format: colour,", `the format "colour" is not implemented`},
 		"a format in a body":  {"name: {type: string}", "name: {type: array, items: {type: string, format: colour}}", `the format "colour"`},

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,12 +23,14 @@ type node struct {
 
 	types    types
 	enum     []any
+	isEnum   bool
 	enumText string // of a message
 	format   *format
 	isBinary bool // a text of bytes
 
 	minimum, maximum numberBound
-	multipleOf       any // int64 or float64
+	above, under     numberBound // exclusive ones, if they are other numbers
+	multipleOf       any         // int64 or float64
 
 	minLength, maxLength int
 	pattern              *pattern
@@ -43,8 +46,8 @@ type node struct {
 	minMembers, maxMembers int
 	required               []string
 	members                map[string]*node
-	readOnly               map[string]bool // members that a request must not have, also those of allOf
-	leavesOut              bool            // those
+	readOnly               []string // members that a request must not have, also those of allOf
+	leavesOut              bool     // those
 	patternMembers         []patternMember
 	others                 *node // of members with other names; nil: any
 	names                  *node
@@ -166,7 +169,10 @@ func (l *legacyNodes) list(described openapi3.SchemaRefs) (nodes []*node) {
 }
 
 func (l *legacyNodes) byName(described openapi3.Schemas) map[string]*node {
-	nodes := make(map[string]*node, len(described))
+	var nodes map[string]*node
+	if len(described) > 0 {
+		nodes = make(map[string]*node, len(described))
+	}
 	for name, each := range described {
 		nodes[name] = l.of(each)
 	}
@@ -204,25 +210,22 @@ func (l *legacyNodes) setMembers(made *node, schema *openapi3.Schema) {
 	if isAllowed := schema.AdditionalProperties.Has; isAllowed != nil {
 		made.others = &node{always: isAllowed}
 	}
-	made.readOnly, made.leavesOut = map[string]bool{}, l.load.rules.acceptsReadOnly
-	addReadOnly(made.readOnly, schema, nil)
+	made.readOnly, made.leavesOut = readOnlyMembers(schema, nil), l.load.rules.acceptsReadOnly
 }
 
-// addReadOnly adds the members that a schema, or a part of its allOf, has for responses alone.
-func addReadOnly(names map[string]bool, schema *openapi3.Schema, above []*openapi3.Schema) {
+// readOnlyMembers returns the members that a schema, or a part of its allOf, has for responses alone.
+func readOnlyMembers(schema *openapi3.Schema, above []*openapi3.Schema) (names []string) {
 	for name, member := range schema.Properties {
 		if member.Value.ReadOnly {
-			names[name] = true
-		}
-	}
-	for _, before := range above {
-		if before == schema {
-			return
+			names = append(names, name)
 		}
 	}
 	for _, part := range schema.AllOf {
-		addReadOnly(names, part.Value, append(above, schema))
+		if !slices.Contains(above, part.Value) {
+			names = append(names, readOnlyMembers(part.Value, append(above, schema))...)
+		}
 	}
+	return names
 }
 
 func (l *legacyNodes) setParts(made *node, schema *openapi3.Schema) {
@@ -272,15 +275,27 @@ func newDiscriminator(member string, mapping map[string]string, references []str
 	return made
 }
 
+// isPlain reports whether a schema asks only for types, and for the size of an integer, which is checked when its text
+// is read. Most parameters are plain, and a visit costs several times as much.
+func (n *node) isPlain() bool {
+	plain := newNode()
+	plain.isLegacy, plain.isNull, plain.types, plain.leavesOut = n.isLegacy, n.isNull, n.types, n.leavesOut
+	if n.types == typeInteger && n.format != nil && n.format.name == "int32" {
+		plain.format = n.format
+	}
+	return n.types != 0 && reflect.DeepEqual(n, plain)
+}
+
 func (n *node) setEnum(values []any) {
+	if values == nil {
+		return
+	}
 	n.enum = make([]any, len(values))
 	for i, value := range values {
 		n.enum[i] = plainValue(value)
 	}
-	if len(values) > 0 {
-		text, _ := json.Marshal(n.enum) // which is of JSON
-		n.enumText = string(text)
-	}
+	text, _ := json.Marshal(n.enum) // which is of JSON
+	n.enumText, n.isEnum = string(text), true
 }
 
 // exactOr returns the exact values of a keyword, or those that kin-openapi has read.

@@ -25,6 +25,10 @@ func plainValue(value any) any {
 	switch value := value.(type) {
 	case float64:
 		return plainNumber(value)
+	case int:
+		return int64(value)
+	case uint64:
+		return numberOf(strconv.FormatUint(value, 10))
 	case json.Number:
 		if number, isFloat := numberOf(value.String()).(float64); isFloat {
 			return plainNumber(number)

@@ -49,16 +49,24 @@ type Scheme struct {
 type loader struct {
 	document *openapi3.T
 	rules    *rules
-	nodes    legacyNodes
+	nodes    interface {
+		of(described *openapi3.SchemaRef) *node
+	}
+	isModern bool   // OpenAPI 3.1
 	place    string // the operation that is read
 	problems []error
 	notes    []string
 }
 
 // loadOperations reads the operations of a document. Its error names everything that this package cannot check.
-func loadOperations(document *openapi3.T, options *Options) (operations []*Operation, notes []string, err error) {
+func loadOperations(document *openapi3.T, root tree, options *Options) (operations []*Operation, notes []string, err error) {
 	load := &loader{document: document, rules: newRules(options)}
-	load.nodes = legacyNodes{load, map[*openapi3.Schema]*node{}}
+	load.nodes = &legacyNodes{load, map[*openapi3.Schema]*node{}}
+	if load.isModern = document.IsOpenAPI31OrLater(); load.isModern {
+		if load.nodes, err = newModernNodes(load, root); err != nil {
+			return nil, nil, fmt.Errorf("read the schemas: %w", err)
+		}
+	}
 	for path, item := range document.Paths.Map() {
 		for method, described := range item.Operations() {
 			load.place = method + " " + path
@@ -70,7 +78,7 @@ func loadOperations(document *openapi3.T, options *Options) (operations []*Opera
 		}
 	}
 	slices.Sort(load.notes)
-	return operations, load.notes, errors.Join(load.problems...)
+	return operations, slices.Compact(load.notes), errors.Join(load.problems...)
 }
 
 // need adds a problem unless a condition is met: the document has something that this package cannot check.

@@ -3,7 +3,6 @@ package contract
 import (
 	"cmp"
 	"net/url"
-	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -78,8 +77,7 @@ func (l *loader) setSchema(loaded *parameter, described *openapi3.Parameter) {
 		return
 	}
 	loaded.kind = kindOf(loaded.schema.node)
-	isExact := loaded.schema.format == nil || loaded.schema.types == typeInteger
-	loaded.isPlain = loaded.kind == oneText && isExact && isPlain(ofValue.Value)
+	loaded.isPlain = loaded.kind == oneText && loaded.schema.isPlain()
 }
 
 // kindOf returns what a value of a schema is made of, unless it is JSON.
@@ -92,19 +90,6 @@ func kindOf(schema *node) parameterKind {
 		return record
 	}
 	return oneText
-}
-
-// isPlain reports whether a schema constrains only the type, and the size of an integer, which is checked
-// when its text is read. Most parameters are plain, and a schema costs several times as much.
-func isPlain(schema *openapi3.Schema) bool {
-	rest := *schema
-	rest.Extensions, rest.Origin = nil, nil
-	rest.Title, rest.Description, rest.ExternalDocs = "", "", nil
-	rest.Default, rest.Example, rest.Examples, rest.Deprecated = nil, nil, nil, false
-	if slices.Contains([]string{"int32", "int64", "double"}, rest.Format) {
-		rest.Format = ""
-	}
-	return reflect.DeepEqual(rest, openapi3.Schema{Type: schema.Type})
 }
 
 // checkParameters reads the values of all parameters and holds them to their schemas.

@@ -10,9 +10,16 @@ import (
 
 // pattern is a regular expression of ECMA-262, which is compiled with package regexp if that can read it.
 type pattern struct {
-	linear *regexp.Regexp
-	slow   *regexp2.Regexp // of those that look ahead, for example; nil for others
+	expression string
+	linear     *regexp.Regexp
+	slow       *regexp2.Regexp // of those that look ahead, for example; nil for others
 }
+
+// String implements [jsonschema.Regexp].
+func (p *pattern) String() string { return p.expression }
+
+// MatchString implements [jsonschema.Regexp], for the document itself.
+func (p *pattern) MatchString(text string) bool { return new(visit).matches(p, text) }
 
 // maxMatching is how long the slow patterns of one body may take together. Such a pattern may take a time that
 // doubles with each character of a text.
@@ -20,14 +27,14 @@ const maxMatching = 100 * time.Millisecond
 
 func newPattern(expression string) (*pattern, error) {
 	if linear, err := regexp.Compile(goPattern(expression)); err == nil {
-		return &pattern{linear: linear}, nil
+		return &pattern{expression: expression, linear: linear}, nil
 	}
 	slow, err := regexp2.Compile(expression, regexp2.ECMAScript, regexp2.Unicode)
 	if err != nil {
 		return nil, err
 	}
 	slow.MatchTimeout = maxMatching
-	return &pattern{slow: slow}, nil
+	return &pattern{expression: expression, slow: slow}, nil
 }
 
 // matches reports whether a text matches.

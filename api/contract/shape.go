@@ -79,7 +79,7 @@ func (known shapes) leaveOut(made *shape, schema *node) {
 	if !schema.leavesOut {
 		return
 	}
-	for name := range schema.readOnly {
+	for _, name := range schema.readOnly {
 		made.members[name] = forResponses
 	}
 }

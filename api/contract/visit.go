@@ -162,7 +162,7 @@ func (v *visit) holdToKeywords(schema *node, value any) {
 		}
 		return
 	}
-	if len(schema.enum) > 0 && !slices.ContainsFunc(schema.enum, func(each any) bool { return isSame(each, value) }) {
+	if schema.isEnum && !slices.ContainsFunc(schema.enum, func(each any) bool { return isSame(each, value) }) {
 		v.fault("value is not one of the allowed values " + schema.enumText)
 		return
 	}
@@ -259,11 +259,15 @@ func (v *visit) holdNumber(schema *node, number any) {
 	if schema.format != nil && schema.format.checkNumber != nil && !schema.format.checkNumber(number) {
 		v.fault("does not match the format " + schema.format.name)
 	}
-	if bound := schema.minimum; bound.value != nil {
-		v.holdToBound(compareNumbers(number, bound.value), bound, "at least", "more than")
+	for _, bound := range [...]numberBound{schema.minimum, schema.above} {
+		if bound.value != nil {
+			v.holdToBound(compareNumbers(number, bound.value), bound, "at least", "more than")
+		}
 	}
-	if bound := schema.maximum; bound.value != nil {
-		v.holdToBound(compareNumbers(bound.value, number), bound, "at most", "less than")
+	for _, bound := range [...]numberBound{schema.maximum, schema.under} {
+		if bound.value != nil {
+			v.holdToBound(compareNumbers(bound.value, number), bound, "at most", "less than")
+		}
 	}
 	if schema.multipleOf != nil && !isMultiple(number, schema.multipleOf) {
 		v.fault("number must be a multiple of " + formatNumber(schema.multipleOf))
@@ -384,7 +388,7 @@ func (v *visit) holdMembers(schema *node, object map[string]any) {
 }
 
 func (v *visit) holdReadOnly(schema *node, object map[string]any) {
-	for _, name := range slices.Sorted(maps.Keys(schema.readOnly)) {
+	for _, name := range slices.Sorted(slices.Values(schema.readOnly)) {
 		if schema.members[name] != nil && object[name] != nil {
 			v.fault(fmt.Sprintf("readOnly property %q in request", name), name)
 		}
@@ -393,7 +397,7 @@ func (v *visit) holdReadOnly(schema *node, object map[string]any) {
 
 // isForResponses reports whether a member is readOnly in a schema that the present value is held to.
 func (v *visit) isForResponses(name string) bool {
-	return v.isRequest && slices.ContainsFunc(v.above, func(schema *node) bool { return schema.readOnly[name] })
+	return v.isRequest && slices.ContainsFunc(v.above, func(schema *node) bool { return slices.Contains(schema.readOnly, name) })
 }
 
 // holdMember holds a member to the schemas that have its name.

@@ -60,6 +60,9 @@ func readDocument(path string) (*document, error) {
 	if err != nil {
 		return nil, err
 	}
+	if loaded.IsOpenAPI31OrLater() { // oapi-codegen does not know all of it
+		return nil, fmt.Errorf("%s cannot be served: the document has OpenAPI %s, need 3.0", path, loaded.OpenAPI)
+	}
 	if len(loaded.Servers) > 0 && len(loaded.Servers[0].Variables) == 0 { // with variables no path is fixed
 		server, err := url.Parse(loaded.Servers[0].URL)
 		if err != nil {

@@ -1,0 +1,118 @@
+package contract_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/plantstore/plantstore/api/contract"
+)
+
+// refusalOf posts a body to an operation of a document, and returns why it is refused.
+func refusalOf(t *testing.T, document, body string) string {
+	t.Helper()
+	message := ""
+	checker := newChecker(t, []byte(document), contract.Options{
+		Refuse: func(_ http.ResponseWriter, _ *http.Request, refusal *contract.Refusal) { message = refusal.Message },
+	})
+	r := httptest.NewRequest(http.MethodPost, "/things", strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	checker.Middleware(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})).ServeHTTP(httptest.NewRecorder(), r)
+	return message
+}
+
+// What both versions of OpenAPI say of a value has the same words and the same pointers.
+func TestSameWords(t *testing.T) {
+	const schema = `{"type": "object", "required": ["id"], "additionalProperties": false, "properties": {
+		"id": {"type": "integer", "minimum": 1, "maximum": 9}, "small": {"type": "integer", "format": "int32"},
+		"name": {"type": "string", "minLength": 2, "maxLength": 4, "pattern": "^[a-z]+$", "x-pattern-message": "must be small letters"},
+		"tags": {"type": "array", "maxItems": 2, "uniqueItems": true, "items": {"type": "string", "enum": ["a", "b"]}},
+		"when": {"type": "string", "format": "date-time"}, "made": {"type": "string", "readOnly": true},
+		"part": {"oneOf": [{"type": "string"}, {"type": "boolean"}]}, "any": {"anyOf": [{"type": "string"}]}, "not": {"not": {"type": "string"}},
+		"weight": {"type": "number", "multipleOf": 0.5}
+	}}`
+	modern := strings.Replace(modernDocument, "%s", schema, 1)
+	legacy := strings.Replace(modern, "3.1.0", "3.0.3", 1)
+	for _, body := range []string{
+		`{"id":1}`, `{}`, `{"id":0}`, `{"id":10}`, `{"id":1.5}`, `{"id":"x"}`, `{"id":null}`, `[]`, `{"id":1,"other":2}`,
+		`{"id":1,"name":"A"}`, `{"id":1,"name":"abcde"}`, `{"id":1,"tags":["a","a"]}`, `{"id":1,"tags":["c"]}`, `{"id":1,"tags":["a","b","a"]}`,
+		`{"id":1,"when":"today"}`, `{"id":1,"when":"2026-01-01t00:00:00z"}`, `{"id":1,"made":"now"}`, `{"id":1,"part":1}`, `{"id":1,"any":1}`,
+		`{"id":1,"not":"x"}`, `{"id":1,"weight":0.7}`, `{"id":1,"weight":1e39}`, `{"id":1,"small":2147483648}`, `{"id":9007199254740993}`,
+	} {
+		if got, want := refusalOf(t, modern, body), refusalOf(t, legacy, body); got != want {
+			t.Errorf("%s: 3.1 says %q, and 3.0 %q", body, got, want)
+		}
+	}
+}
+
+// The keywords that OpenAPI 3.1 adds are checked.
+func TestModernKeywords(t *testing.T) {
+	for _, c := range []struct{ schema, body, want string }{
+		{`{"type": ["string", "null"]}`, `null`, ""},
+		{`{"type": ["string", "null"]}`, `1`, "it must be a string or null"},
+		{`{"const": 1}`, `1.0`, ""},
+		{`{"const": null}`, `1`, "not one of the allowed values [null]"},
+		{`{"exclusiveMinimum": 1}`, `1`, "number must be more than 1"},
+		{`{"prefixItems": [{"type": "string"}], "items": false}`, `["a"]`, ""},
+		{`{"prefixItems": [{"type": "string"}], "items": false}`, `["a",1]`, "/1 must not be there"},
+		{`{"contains": {"type": "string"}, "minContains": 2}`, `["a",1]`, "at least 2 items that match contains"},
+		{`{"patternProperties": {"^x-": {"type": "integer"}}}`, `{"x-a":"b"}`, "/x-a must be an integer"},
+		{`{"propertyNames": {"maxLength": 2}}`, `{"abc":1}`, "/abc has a name that does not match propertyNames"},
+		{`{"dependentRequired": {"a": ["b"]}}`, `{"a":1}`, "/b is required"},
+		{`{"dependentSchemas": {"a": {"required": ["b"]}}}`, `{"a":1}`, "/b is required"},
+		{`{"if": {"required": ["a"]}, "then": {"required": ["b"]}, "else": {"required": ["c"]}}`, `{"a":1}`, "/b is required"},
+		{`{"allOf": [{"properties": {"a": {}}}], "unevaluatedProperties": false}`, `{"a":1,"b":2}`, `property "b" is unsupported`},
+		{`{"$ref": "#/components/schemas/Small", "minLength": 2}`, `"a"`, "minimum string length is 2"},
+		{`{"$ref": "#/components/schemas/Small", "minLength": 2}`, `"abcd"`, "must have at most 3 characters"},
+		{`{"oneOf": [{"$ref": "#/components/schemas/Cat"}, {"$ref": "#/components/schemas/Dog"}], "discriminator": {"propertyName": "kind"}}`, `{"kind":"Dog"}`, "oneOf"},
+		{`{"oneOf": [{"$ref": "#/components/schemas/Cat"}, {"$ref": "#/components/schemas/Dog"}], "discriminator": {"propertyName": "kind"}}`, `{"kind":"Cat"}`, ""},
+		{`{"pattern": "^(?=a)"}`, `"b"`, "does not match the pattern"},
+		{`{"type": "string", "pattern": "^(a+)+$"}`, `"` + strings.Repeat("a", 40) + `!"`, "does not match the pattern"},
+		{`{"type": "string", "pattern": "^(?!x)(a+)+$"}`, `"` + strings.Repeat("a", 40) + `!"`, "is too complex"},
+		{`{"enum": [9007199254740993]}`, `9007199254740992`, "not one of the allowed values"},
+		{`false`, `1`, "must not be there"},
+	} {
+		document := strings.TrimSuffix(strings.Replace(modernDocument, "%s", c.schema, 1), "}") + `, "components": {"schemas": {
+			"Small": {"type": "string", "maxLength": 3}, "Cat": {"required": ["kind"]}, "Dog": {"required": ["kind", "bark"]}}}}`
+		if !json.Valid([]byte(document)) {
+			t.Fatalf("%s is not JSON", document)
+		}
+		if got := refusalOf(t, document, c.body); !strings.Contains(got, c.want) || c.want == "" && got != "" {
+			t.Errorf("%s, %s: %q, want %q", c.schema, c.body, got, c.want)
+		}
+	}
+}
+
+// A parameter of OpenAPI 3.1 may have several types.
+func TestModernParameters(t *testing.T) {
+	document := `openapi: '3.1'
+info: {title: Modern, version: 1.0}
+paths:
+  /things:
+    get:
+      operationId: get
+      parameters:
+        - {name: n, in: query, schema: {type: [integer, 'null'], maximum: 9}}
+        - {$ref: '#/components/parameters/Ids'}
+      responses: {200: {description: OK}}
+components:
+  parameters: {Ids: {name: ids, in: query, explode: false, schema: {$ref: '#/components/schemas/Ids'}}}
+  schemas: {Ids: {type: array, items: {type: integer}}}
+`
+	checker := newChecker(t, []byte(document), contract.Options{})
+	for query, want := range map[string]string{
+		"n=7": "7 <nil>", "n=10": "query /n number must be at most 9", "n=x": "query /n must be an integer", "ids=1,2": "<nil> [1 2]", "ids=1,x": "query /ids/1 must be an integer",
+	} {
+		w := httptest.NewRecorder()
+		checker.Middleware(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			request := contract.RequestOf(r.Context())
+			fmt.Fprintln(w, request.Parameter("query", "n"), request.Parameter("query", "ids"))
+		})).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/things?"+query, nil))
+		if got := w.Body.String(); !strings.Contains(got, want) {
+			t.Errorf("%s: %s, want %s", query, got, want)
+		}
+	}
+}
