@@ -48,10 +48,12 @@ func (p *parameter) prefix() string {
 	return ""
 }
 
-// plainText returns the text of a single value.
+// plainText returns the text of a single value. After a prefix, generated code takes one with a separator for a list.
 func (p *parameter) plainText(text string) (plain string, isStyled bool) {
 	text, isStyled = strings.CutPrefix(text, p.prefix())
-	return p.unescape(text), isStyled
+	plain = p.unescape(text)
+	isList := p.prefix() != "" && strings.Contains(plain, p.separator())
+	return plain, isStyled && !isList
 }
 
 // separator is between the items of a list, or between the parts of an object.
