@@ -103,7 +103,8 @@ func isWholeNeeded(schema *node) bool {
 // ofOthers returns the shape of the members of an object for which its schema has no name.
 func (known shapes) ofOthers(object *node) *shape {
 	others := object.others
-	isCounted := object.minMembers > 0 || object.maxMembers < unlimited
+	isElsewhere := func(name string) bool { return object.members[name] == nil }
+	isCounted := object.minMembers > 0 || object.maxMembers < unlimited || slices.ContainsFunc(object.required, isElsewhere)
 	switch {
 	case others == nil && len(object.members) == 0: // an object of any members
 		return wholeShape
