@@ -49,8 +49,8 @@ type Options struct {
 	// error becomes the Err of a [Refusal]. It is required for a document with security.
 	Authorize func(w http.ResponseWriter, r *http.Request, operation *Operation) (context.Context, error)
 
-	// Refuse responds to a request that is refused. Nil means plain text with the status
-	// of the refusal.
+	// Refuse responds to a request that is refused. Nil means the JSON error that the document has for the status, if it has a
+	// member such as message, or else plain text.
 	Refuse func(w http.ResponseWriter, r *http.Request, refusal *Refusal)
 
 	// Unchecked has the media types of bodies that this package cannot check and passes on as they are, such as
@@ -138,7 +138,7 @@ func New(document []byte, options Options) (*Checker, error) {
 		checker.options.Authorize = acceptAll
 	}
 	if options.Refuse == nil {
-		checker.options.Refuse = refuseAsText
+		checker.options.Refuse = refuseAsDocumented
 	}
 	return checker, nil
 }

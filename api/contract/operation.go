@@ -29,6 +29,7 @@ type Operation struct {
 	ignoresUnknown bool        // parameters of the query
 	contents       []*content  // of the body, the most exact media types first; none if there is no body
 	bodyRequired   bool
+	answers        map[string]answer
 }
 
 // QueryParameters returns the names of the parameters in the query, in the order of the document. They must
@@ -56,16 +57,27 @@ type loader struct {
 	place    string // the operation that is read
 	problems []error
 	notes    []string
+
+	responses *loader // its problems do not matter
+}
+
+func newLoader(document *openapi3.T, root tree, options *Options) (load *loader, err error) {
+	load = &loader{document: document, rules: newRules(options), isModern: document.IsOpenAPI31OrLater()}
+	load.nodes = &legacyNodes{load, map[*openapi3.Schema]*node{}}
+	if load.isModern {
+		load.nodes, err = newModernNodes(load, root)
+	}
+	return load, err
 }
 
 // loadOperations reads the operations of a document. Its error names everything that this package cannot check.
 func loadOperations(document *openapi3.T, root tree, options *Options) (operations []*Operation, notes []string, err error) {
-	load := &loader{document: document, rules: newRules(options)}
-	load.nodes = &legacyNodes{load, map[*openapi3.Schema]*node{}}
-	if load.isModern = document.IsOpenAPI31OrLater(); load.isModern {
-		if load.nodes, err = newModernNodes(load, root); err != nil {
-			return nil, nil, fmt.Errorf("read the schemas: %w", err)
-		}
+	load, err := newLoader(document, root, options)
+	if err != nil {
+		return nil, nil, err
+	}
+	if load.responses, err = newLoader(document, root, options); err != nil {
+		return nil, nil, err
 	}
 	for path, item := range document.Paths.Map() {
 		for method, described := range item.Operations() {
@@ -101,6 +113,7 @@ func (l *loader) operation(method, path string, item *openapi3.PathItem, describ
 		Tags:       described.Tags,
 		Extensions: described.Extensions,
 		Security:   l.security(described),
+		answers:    l.responses.answers(described),
 	}
 	for _, scheme := range slices.Concat(operation.Security...) {
 		if scheme.In == openapi3.ParameterInQuery {

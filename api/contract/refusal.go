@@ -105,10 +105,6 @@ func (f Fault) sentence() string {
 	return strings.TrimSpace(f.In+" "+f.Pointer) + " " + f.Message
 }
 
-func refuseAsText(w http.ResponseWriter, _ *http.Request, refusal *Refusal) {
-	http.Error(w, refusal.Message, refusal.Kind.Status())
-}
-
 // pointerTo returns a path as a JSON Pointer (RFC 6901).
 func pointerTo(path ...string) (text string) {
 	for _, step := range path {

@@ -1,0 +1,81 @@
+package contract
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// answer is the JSON error that the document has for a status of an operation.
+type answer struct {
+	mediaType string
+	schema    schema
+}
+
+// answers returns the errors of an operation by their statuses, which may be 4XX or default.
+func (l *loader) answers(described *openapi3.Operation) map[string]answer {
+	found := map[string]answer{}
+	if described.Responses == nil {
+		return found
+	}
+	for status, response := range described.Responses.Map() {
+		for mediaType, content := range response.Value.Content {
+			if isJSON(mediaType) && content.Schema != nil && status[0] != '2' {
+				found[status] = answer{mediaType, l.schema(content.Schema)}
+			}
+		}
+	}
+	return found
+}
+
+// Members of an error that have the message, and those that have the status.
+var (
+	messageMembers = []string{"message", "detail", "error", "title", "msg", "reason", "description", "error_description"}
+	statusMembers  = []string{"status", "code", "statusCode", "status_code"}
+)
+
+// of returns the error for a refusal, or nil if its schema asks for something that is not known.
+func (a answer) of(refusal *Refusal) map[string]any {
+	if a.schema.node == nil {
+		return nil
+	}
+	made := map[string]any{}
+	for name, schemas := range membersOf(a.schema.node) {
+		allowed := scalars(schemas[0])
+		switch {
+		case slices.Contains(messageMembers, name) && allowed.has(typeString):
+			made[name] = refusal.Message
+		case slices.Contains(statusMembers, name) && allowed.has(typeInteger|typeNumber):
+			made[name] = int64(refusal.Kind.Status())
+		}
+	}
+	first := a.schema.visit("", "")
+	first.isSilent, first.isRequest = true, false
+	first.check(a.schema.node, made)
+	if first.isWrong || len(made) == 0 {
+		return nil
+	}
+	return made
+}
+
+// refuseAsDocumented responds with the JSON error that the document has for the status, or with plain text.
+func refuseAsDocumented(w http.ResponseWriter, _ *http.Request, refusal *Refusal) {
+	status := refusal.Kind.Status()
+	if refusal.Operation != nil {
+		answers := refusal.Operation.answers
+		for _, key := range []string{strconv.Itoa(status), strconv.Itoa(status/100) + "XX", "default"} {
+			known := answers[key]
+			if text, err := json.Marshal(known.of(refusal)); err == nil && string(text) != "null" {
+				w.Header().Set("Content-Type", cmp.Or(known.mediaType, "application/json"))
+				w.WriteHeader(status)
+				_, _ = w.Write(text) // the client may have gone
+				return
+			}
+		}
+	}
+	http.Error(w, refusal.Message, status)
+}
