@@ -294,6 +294,16 @@ func isSameTime(one, other string) bool {
 	return err == nil && otherErr == nil && first.Equal(second)
 }
 
+// A body that is not sent is none for generated code, too: it looks for the end.
+func TestMissingBodyOfGeneratedCode(t *testing.T) {
+	r := httptest.NewRequest(http.MethodPost, "/things", strings.NewReader(""))
+	r.Header.Set("Content-Type", "application/json")
+	got, _ := pass(t, "post: {requestBody: {content: {application/json: {schema: {type: object}}}},", r, contract.Options{})
+	if err := runtime.BindJSONBody(got, &point{}); err != io.EOF {
+		t.Errorf("the error is %v, want %v", err, io.EOF)
+	}
+}
+
 // A body that is accepted is bound by the code that oapi-codegen generates: from the checked value, and from the text.
 func TestBodiesOfGeneratedCode(t *testing.T) {
 	values := []string{

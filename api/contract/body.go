@@ -127,10 +127,11 @@ func (c *Checker) checkBody(w http.ResponseWriter, request *Request) error {
 	if checked != nil {
 		defer checked()
 	}
-	r.Body = &request.body
+	r.Body = http.NoBody // or generated code would bind a value that was not sent
 	if len(text) == 0 && err == nil {
 		return operation.missingBody()
 	}
+	r.Body = &request.body
 	if err = cmp.Or(unsupported, err); err != nil { // the media type is wrong even if the body could not be read
 		return asRefusal(err, NotRead)
 	}

@@ -1,4 +1,4 @@
-// Package contract holds HTTP requests to an OpenAPI 3.0 document before a handler gets them.
+// Package contract holds HTTP requests to an OpenAPI 3.0 or 3.1 document before a handler gets them.
 //
 // [New] reads the document once and returns a [Checker], whose middleware refuses each request
 // that the document does not allow:
@@ -16,10 +16,13 @@
 //     found the same.
 //   - [Options.Authorize] decides about credentials, and whatever else must be decided before
 //     the service works for the request.
-//   - The parameters in path, query, headers and cookies are parsed and held to their schemas
-//     (parameters.go, schema.go). All violations are reported at once.
-//   - The body is read (body.go), decoded as far as its schema can need it (json.go, shape.go)
+//   - The parameters in path, query, headers and cookies are parsed (parameters.go, styles.go, readers.go) and held to their
+//     schemas. All violations are reported at once.
+//   - The body is read (body.go, forms.go, multipart.go), decoded as far as its schema can need it (json.go, shape.go)
 //     and held to the schema.
+//
+// The document is read by document.go and operation.go. Its schemas become nodes (node.go for OpenAPI 3.0, modern.go for 3.1), to which
+// a visit holds a value (visit.go, parts.go). It remembers what it has found (memory.go), so that its time is bounded.
 //
 // Nothing of the body is read before the last step, so a client without credentials costs no memory.
 // Every refusal is a [Refusal], which [Options.Refuse] writes as a response.
@@ -109,7 +112,7 @@ type Checker struct {
 	routes     *routes
 }
 
-// New reads an OpenAPI 3.0 document, in YAML or JSON. It returns an error if the document is not
+// New reads an OpenAPI 3.0 or 3.1 document, in YAML or JSON. It returns an error if the document is not
 // valid, or has what this package does not check; it names all of that.
 func New(document []byte, options Options) (*Checker, error) {
 	options.MaxBody = cmp.Or(options.MaxBody, 1<<20)
