@@ -75,8 +75,8 @@ type Options struct {
 	// is copied for it.
 	Judge func(r *http.Request, status int, header http.Header, body []byte)
 
-	// Formats has a check for each format of texts that this package does not know, such as uri. It knows byte, date,
-	// date-time, uuid, email, ipv4, ipv6, binary and password; the last two ask for nothing.
+	// Formats has a check for each format of texts that this package does not know. Without one, such a format is not checked, and
+	// Notes says so. It knows those of OpenAPI and JSON Schema.
 	Formats map[string]func(text string) error
 
 	// AcceptReadOnly accepts members of a body that are readOnly, and leaves them out, as of a client that changes what it has
@@ -156,7 +156,8 @@ func (c *Checker) Operations() []*Operation {
 	return slices.Clone(c.operations)
 }
 
-// Notes says what of the document is refused because it cannot be checked, such as XML beside JSON. A service logs it.
+// Notes says what cannot be checked: formats that are not known, and media types that are refused beside others, such as XML. A
+// service logs it.
 func (c *Checker) Notes() []string { return slices.Clone(c.notes) }
 
 // Wrap returns the middleware around a handler of an [http.ServeMux]:

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,10 +46,42 @@ func loadDocument(text []byte) (*openapi3.T, tree, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("load the document: %w", err)
 	}
-	if err := document.Validate(context.Background(), validation...); err != nil {
+	if err := validate(document); err != nil {
 		return nil, nil, fmt.Errorf("validate the document: %w", err)
 	}
 	return document, root, nil
+}
+
+// validate validates a document. Paths that differ in the names of parameters only are one path, which kin-openapi refuses: those
+// without a method in common are validated apart.
+func validate(document *openapi3.T) error {
+	shapes, apart := map[string]*openapi3.PathItem{}, map[string]*openapi3.PathItem{}
+	for _, template := range document.Paths.InMatchingOrder() {
+		item := document.Paths.Value(template)
+		shape := parameterName.ReplaceAllString(template, "{}")
+		if known := shapes[shape]; known != nil && !haveSameMethod(known, item) {
+			apart[template] = item
+			document.Paths.Delete(template)
+		}
+		shapes[shape] = item
+	}
+	err := document.Validate(context.Background(), validation...)
+	for template, item := range apart {
+		document.Paths.Set(template, item)
+		err = cmp.Or(err, item.Validate(context.Background(), validation...))
+	}
+	return err
+}
+
+var parameterName = regexp.MustCompile(`\{[^}]*\}`)
+
+func haveSameMethod(one, other *openapi3.PathItem) bool {
+	for method := range one.Operations() {
+		if other.GetOperation(method) != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // validation leaves out what says nothing about requests, and patterns, which are compiled as those of ECMA-262.
@@ -101,12 +134,20 @@ func tagAsJSON(node *yaml.Node) {
 	}
 }
 
-// tidy makes texts of versions, which people write as numbers, and returns that of OpenAPI with a patch version.
+// tidy makes texts of versions, which people write as numbers, leaves out names of security schemes, and returns that of OpenAPI with a patch version.
 func (t tree) tidy() string {
 	info, _ := t["info"].(map[string]any)
 	for _, name := range []string{"title", "version"} {
 		if info[name] != nil {
 			info[name] = fmt.Sprint(info[name])
+		}
+	}
+	components, _ := t["components"].(map[string]any)
+	schemes, _ := components["securitySchemes"].(map[string]any)
+	for _, each := range schemes {
+		if scheme, isObject := each.(map[string]any); isObject && scheme["type"] != "apiKey" {
+			delete(scheme, "name") // only keys have names and places
+			delete(scheme, "in")
 		}
 	}
 	version := fmt.Sprint(cmp.Or(t["openapi"], any("")))

@@ -3,6 +3,7 @@ package contract_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -35,8 +36,6 @@ func TestNewRefuses(t *testing.T) {
 		"not YAML":            {"openapi: 3.0.3", "openapi: [", "load the document"},
 		"OpenAPI 3.2":         {"openapi: 3.0.3", "openapi: 3.2.0", "OpenAPI 3.2.0, need 3.0 or 3.1"},
 		"not valid":           {"in: query", "in: nowhere", "validate the document"},
-		"a format":            {"{type: string, pattern: '^[a-z]+$',", "{type: string, format: colour,", `the format "colour" is not implemented`},
-		"a format in a body":  {"name: {type: string}", "name: {type: array, items: {type: string, format: colour}}", `the format "colour"`},
 		"a media type":        {"application/json: {schema", "application/xml: {schema", `media type "application/xml" cannot be checked`},
 		"a security scheme":   {"paths:", "security: [{key: []}]\npaths:", `undefined security scheme "key"`},
 		"security unattended": {"paths:", "security: [{key: []}]\ncomponents: {securitySchemes: {key: {type: apiKey, in: header, name: K}}}\npaths:", "set Options.Authorize"},
@@ -50,13 +49,35 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// New names everything that is not checked at once.
+// New names everything that is not checked at once. A format that is not known does not stop a service.
 func TestNewRefusesAll(t *testing.T) {
-	document := strings.Replace(smallDocument, "pattern: '^[a-z]+$'", "format: colour", 1)
+	document := strings.Replace(smallDocument, "pattern: '^[a-z]+$'", "pattern: '['", 1)
 	document = strings.Replace(document, "application/json", "text/html", 1)
 	_, err := contract.New([]byte(document), contract.Options{})
-	expect.Message(t, "New", err, `GET /things/{id}: the format "colour"`)
+	expect.Message(t, "New", err, `GET /things/{id}: the pattern "[" cannot be read`)
 	expect.Message(t, "New", err, `POST /things/{id}: media type "text/html"`)
+	checker := newChecker(t, []byte(strings.Replace(smallDocument, "pattern: '^[a-z]+$'", "format: colour", 1)), contract.Options{})
+	if notes := fmt.Sprint(checker.Notes()); !strings.Contains(notes, `GET /things/{id}: the format "colour" is not checked`) {
+		t.Errorf("the notes are %s", notes)
+	}
+}
+
+// Two paths that differ in the names of parameters only are one path, unless they have the same method.
+func TestPathsOfOneShape(t *testing.T) {
+	document := strings.Replace(smallDocument, "    post:", "  /things/{name}:\n    put:", 1)
+	document = strings.Replace(document, "parameters: [{name: id, in: path, required: true, schema: {type: integer}}]", "parameters: [{name: name, in: path, required: true, schema: {type: string}}]", 1)
+	checker := newChecker(t, []byte(document), contract.Options{})
+	for _, c := range []struct{ method, target, want string }{
+		{"GET", "/things/x", "path /id must be an integer"}, {"PUT", "/things/x", ""}, {"POST", "/things/x", "use GET, HEAD, PUT"},
+	} {
+		w := httptest.NewRecorder()
+		checker.Middleware(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})).ServeHTTP(w, httptest.NewRequest(c.method, c.target, nil))
+		if got := w.Body.String(); !strings.Contains(got, c.want) || c.want == "" && got != "" {
+			t.Errorf("%s %s: %d %s, want %q", c.method, c.target, w.Code, got, c.want)
+		}
+	}
+	_, err := contract.New([]byte(strings.Replace(document, "    put:", "    get:", 1)), contract.Options{})
+	expect.Message(t, "New", err, "conflicting paths")
 }
 
 // Each request has the status and the message that the document asks for.

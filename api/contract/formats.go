@@ -69,10 +69,8 @@ func (l *loader) format(allowed types, name string) *format {
 	}
 	isText := allowed == 0 || allowed.has(typeString)
 	_, isKnown := l.rules.formats[name]
-	l.need(isKnown || !isText || made.checkNumber != nil || l.isModern,
-		"the format %q is not implemented: add a function for it to Options.Formats", name)
-	if !isKnown && isText && l.isModern { // JSON Schema says to ignore it
-		l.note("the format %q is not checked", name)
+	if !isKnown && isText && made.checkNumber == nil { // as JSON Schema says
+		l.note("the format %q is not checked: add a function for it to Options.Formats", name)
 	}
 	if made.checkText == nil && made.checkNumber == nil {
 		return nil

@@ -79,7 +79,8 @@ func loadOperations(document *openapi3.T, root tree, options *Options) (operatio
 	if load.responses, err = newLoader(document, root, options); err != nil {
 		return nil, nil, err
 	}
-	for path, item := range document.Paths.Map() {
+	for _, path := range slices.Sorted(maps.Keys(document.Paths.Map())) { // so that the notes are the same each time
+		item := document.Paths.Value(path)
 		for method, described := range item.Operations() {
 			load.place = method + " " + path
 			operation := load.operation(method, path, item, described, options)

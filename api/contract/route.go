@@ -83,7 +83,7 @@ func findAmbiguous(operations []*Operation) error {
 	templates = slices.Compact(templates)
 	for i, one := range templates {
 		for _, other := range templates[i+1:] {
-			if paths.Ambiguous(one, other) {
+			if paths.Ambiguous(one, other) && !paths.SameShape(one, other) { // or they are one path
 				return fmt.Errorf("the paths %s and %s meet, and routers choose differently: put the middleware behind the router",
 					one, other)
 			}

@@ -30,7 +30,7 @@ type document struct {
 	formats  []string          // of texts, that package contract does not know
 }
 
-var unknownFormat = regexp.MustCompile(`the format "([^"]*)" is not implemented`)
+var unknownFormat = regexp.MustCompile(`the format "([^"]*)" is not checked`)
 
 // readDocument returns an error for what the new service could not serve.
 func readDocument(path string) (*document, error) {
@@ -40,14 +40,11 @@ func readDocument(path string) (*document, error) {
 	}
 	options := contract.Options{Formats: map[string]func(string) error{}, Authorize: acceptAll}
 	checker, err := contract.New(text, options)
-	if err != nil { // perhaps for formats, which the new service can check itself
-		for _, unknown := range unknownFormat.FindAllStringSubmatch(err.Error(), -1) {
-			options.Formats[unknown[1]] = func(string) error { return nil }
-		}
-		checker, err = contract.New(text, options)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be served: %s", path, firstLines(err.Error()))
+	}
+	for _, unknown := range unknownFormat.FindAllStringSubmatch(strings.Join(checker.Notes(), "\n"), -1) { // the new service can check them
+		options.Formats[unknown[1]] = nil
 	}
 	if len(checker.Operations()) == 0 {
 		return nil, fmt.Errorf("%s cannot be served: it has no operation", path)
