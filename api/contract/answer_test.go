@@ -11,14 +11,22 @@ import (
 // Without Refuse, a refusal is the JSON error that the document has for its status.
 func TestDocumentedErrors(t *testing.T) {
 	for _, c := range []struct{ responses, want, mediaType string }{
-		{"'400': {description: no, content: {application/json: {schema: {type: object, required: [message], properties: {message: {type: string}, code: {type: integer}}}}}}",
-			`{"code":400,"message":"a parameter is not valid: query /n must be an integer"}`, "application/json"},
-		{"default: {description: no, content: {application/problem+json: {schema: {type: object, properties: {title: {type: string}, status: {type: integer}}}}}}",
-			`{"status":400,"title":"a parameter is not valid: query /n must be an integer"}`, "application/problem+json"},
-		{"'4XX': {description: no, content: {application/json: {schema: {type: object, required: [reason, trace], properties: {reason: {type: string}, trace: {type: string}}}}}}",
-			"a parameter is not valid: query /n must be an integer\n", "text/plain; charset=utf-8"}, // nobody knows the trace
-		{"'404': {description: no, content: {application/json: {schema: {type: object, properties: {message: {type: string}}}}}}",
-			"a parameter is not valid: query /n must be an integer\n", "text/plain; charset=utf-8"},
+		{
+			"'400': {description: no, content: {application/json: {schema: {type: object, required: [message], properties: {message: {type: string}, code: {type: integer}}}}}}",
+			`{"code":400,"message":"a parameter is not valid: query /n must be an integer"}`, "application/json",
+		},
+		{
+			"default: {description: no, content: {application/problem+json: {schema: {type: object, properties: {title: {type: string}, status: {type: integer}}}}}}",
+			`{"status":400,"title":"a parameter is not valid: query /n must be an integer"}`, "application/problem+json",
+		},
+		{
+			"'4XX': {description: no, content: {application/json: {schema: {type: object, required: [reason, trace], properties: {reason: {type: string}, trace: {type: string}}}}}}",
+			"a parameter is not valid: query /n must be an integer\n", "text/plain; charset=utf-8",
+		}, // nobody knows the trace
+		{
+			"'404': {description: no, content: {application/json: {schema: {type: object, properties: {message: {type: string}}}}}}",
+			"a parameter is not valid: query /n must be an integer\n", "text/plain; charset=utf-8",
+		},
 	} {
 		for _, version := range []string{"3.0.3", "3.1.0"} {
 			checker := newChecker(t, []byte("openapi: "+version+`

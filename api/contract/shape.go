@@ -145,11 +145,3 @@ func partsOf(combined *node) []*node {
 	}
 	return parts
 }
-
-// typesOfParts returns the types of a schema and of those that it is combined of.
-func typesOfParts(combined *node) (all types) {
-	for _, part := range partsOf(combined) {
-		all |= part.types
-	}
-	return all
-}
