@@ -7,32 +7,41 @@ import (
 
 // place remembers what was found for a value in a place, and below it. A nil one remembers nothing.
 type place struct {
-	verdicts map[*node]*verdict
-	places   map[step]*place
+	verdicts []*verdict
+	places   map[step]*place // of arrays and objects
 }
 
 // verdict is what was found for a value and a schema.
 type verdict struct {
+	schema     *node
 	isWrong    bool
 	isReported bool // its faults are noted
 	evaluated  *evaluated
 }
 
-func (p *place) remember(schema *node, found *verdict) *verdict {
-	if p.verdicts == nil {
-		p.verdicts = map[*node]*verdict{}
+// of returns what was found for a schema, or nil.
+func (p *place) of(schema *node) *verdict {
+	for _, found := range p.verdicts {
+		if found.schema == schema {
+			return found
+		}
 	}
-	p.verdicts[schema] = found
-	return found
+	return nil
 }
 
 // nameIndex is the index of a step to the name of a member.
 const nameIndex = -2
 
-// below returns the place of a member or an item.
-func (p *place) below(to step) *place {
+// below returns the place of a member or an item. Texts and numbers have a new one each time: nothing is below them, and a
+// MiB of numbers would take 100 MiB.
+func (p *place) below(to step, value any) *place {
 	if p == nil {
 		return nil
+	}
+	switch value.(type) {
+	case []any, map[string]any:
+	default:
+		return &place{}
 	}
 	if p.places == nil {
 		p.places = map[step]*place{}

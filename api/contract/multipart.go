@@ -8,6 +8,7 @@ import (
 	"maps"
 	"mime"
 	"mime/multipart"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -20,7 +21,6 @@ type formStream struct {
 	checker *Checker
 	request *Request
 	form    form
-	parts   map[string][]string // texts of fields, until the end
 
 	source  io.ReadCloser
 	pending []byte // was read, and is not with the handler yet
@@ -43,7 +43,6 @@ func (c *Checker) newFormStream(request *Request, content *content, source io.Re
 		checker: c,
 		request: request,
 		form:    form{content: content, members: map[string]any{}},
-		parts:   map[string][]string{},
 		source:  source,
 		maxText: c.options.MaxBody,
 	}
@@ -162,20 +161,46 @@ func (s *formStream) wrongType(name, given string) string {
 
 // addField adds a field, and holds it to its schema at once.
 func (s *formStream) addField(field *parameter, name, text string) error {
-	s.parts[name] = append(s.parts[name], text)
-	if field == nil {
-		s.form.addOther(name, s.parts[name])
-		return nil
+	before, isGiven := s.form.members[name]
+	isList := field == nil || field.kind == list && field.isRepeated()
+	switch {
+	case isGiven && !isList:
+		return invalidBody(field.fault("is given more than once"))
+	case isList:
+		return s.addItem(field, name, before, text)
 	}
 	s.form.faults = nil
-	s.form.add(field, s.parts[name])
+	s.form.add(field, []string{text})
 	faults := s.form.faults
-	if isWhole := field.kind != list; isWhole && len(faults) == 0 {
+	if len(faults) == 0 {
 		faults = field.schema.faults(s.form.members[name], inBody, pointerTo(name))
 	}
 	if len(faults) > 0 {
 		return invalidBody(faults)
 	}
+	return nil
+}
+
+// addItem adds an item to a list, or to the texts of a field that the schema has no name for.
+func (s *formStream) addItem(field *parameter, name string, before any, text string) error {
+	items, isMany := before.([]any)
+	if field == nil {
+		others := s.form.content.schema.others
+		switch {
+		case isMany:
+			s.form.members[name] = append(items, text)
+		case before != nil:
+			s.form.members[name] = []any{before, text}
+		default:
+			s.form.members[name], _ = readAs(others, text) // the schema of others finds what is wrong
+		}
+		return nil
+	}
+	item, wrong := readAs(field.schema.item(len(items)), text)
+	if wrong != "" {
+		return invalidBody([]Fault{field.faultBelow(wrong, strconv.Itoa(len(items)))})
+	}
+	s.form.members[name] = append(items, item)
 	return nil
 }
 

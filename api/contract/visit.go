@@ -79,15 +79,18 @@ func (v *visit) check(schema *node, value any) {
 
 // recall holds the present value to a schema unless it is known what comes of it.
 func (v *visit) recall(schema *node, value any) {
-	found := v.memory.verdicts[schema]
+	found := v.memory.of(schema)
 	isKnown := found != nil && (!found.isWrong || found.isReported || v.isSilent)
 	if !isKnown {
-		// A schema that leads to itself for the same value asks for nothing more.
-		found = v.memory.remember(schema, &verdict{})
+		if found == nil {
+			found = &verdict{schema: schema}
+			v.memory.verdicts = append(v.memory.verdicts, found)
+		}
+		found.isWrong = false // a schema that leads to itself for the same value asks for nothing more
 		before := v.evaluated
 		v.evaluated = v.newEvaluated()
 		v.hold(schema, value)
-		*found = verdict{isWrong: v.isWrong, isReported: !v.isSilent, evaluated: v.evaluated}
+		found.isWrong, found.isReported, found.evaluated = v.isWrong, !v.isSilent, v.evaluated
 		v.evaluated = before
 	}
 	v.isWrong = found.isWrong
@@ -118,7 +121,7 @@ func (v *visit) isAllowed(schema *node, value any) bool {
 func (v *visit) below(schema *node, step step, value any) {
 	above, memory, before := v.above, v.memory, v.evaluated
 	v.path = append(v.path, step)
-	v.above, v.memory, v.evaluated = nil, memory.below(step), nil
+	v.above, v.memory, v.evaluated = nil, memory.below(step, value), nil
 	v.check(schema, value)
 	v.path = v.path[:len(v.path)-1]
 	v.above, v.memory, v.evaluated = above, memory, before
@@ -320,7 +323,7 @@ func (v *visit) holdContains(schema *node, items []any) {
 	count := 0
 	for i, item := range items {
 		memory, before := v.memory, v.evaluated
-		v.memory, v.evaluated = memory.below(step{index: i}), nil
+		v.memory, v.evaluated = memory.below(step{index: i}, item), nil
 		isMatch := v.isAllowed(schema.contains, item)
 		v.memory, v.evaluated = memory, before
 		if isMatch {
@@ -427,7 +430,7 @@ func (v *visit) holdMember(schema *node, name string, member any) {
 
 func (v *visit) isNameAllowed(names *node, name string) bool {
 	memory, before := v.memory, v.evaluated
-	v.memory, v.evaluated = memory.below(step{name, nameIndex}), nil
+	v.memory, v.evaluated = memory.below(step{name, nameIndex}, name), nil
 	isRight := v.isAllowed(names, name)
 	v.memory, v.evaluated = memory, before
 	return isRight

@@ -22,7 +22,7 @@ import (
 // basePath is the path of the server in the document.
 const basePath = ""
 
-// formats has a check for each format of texts in the document that package contract does not know, such as uri.
+// formats has a check for each format of texts in the document that package contract does not know.
 var formats = map[string]func(text string) error{}
 
 // Options are the settings of [New]. All are required.
