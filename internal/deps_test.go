@@ -131,7 +131,7 @@ var mayImport = map[string][]string{
 		"api/contracttest/internal/document", "api/contracttest/internal/draft", "api/contracttest/internal/jsonvalue",
 		"api/contracttest/internal/judge", "api/contracttest/internal/known", "api/contracttest/internal/lessons",
 		"api/contracttest/internal/resources", "api/contracttest/internal/schema", "api/contracttest/internal/values",
-		"api/contracttest/scenario",
+		"api/contracttest/report", "api/contracttest/scenario",
 	},
 	"api/contracttest/internal/run": {
 		"api/contracttest/internal/document", "api/contracttest/internal/draft", "api/contracttest/internal/judge",

@@ -179,7 +179,7 @@ func (c *Contract) observe(x scenario.Interaction, test string, asked judge.Aske
 	failures := c.judge.Failures(x, test, asked, c.options.Header)
 	if len(failures) == 0 {
 		if c.options.Observed != nil {
-			c.ledger.Note(test, c.options.Observed(x)...)
+			c.ledger.Note(test, declared(c.options.Observed(x))...)
 		}
 		c.ledger.Note(test, c.plan.Shown(x, c.ledger.Has)...)
 		return nil
@@ -193,11 +193,17 @@ func (c *Contract) observe(x scenario.Interaction, test string, asked judge.Aske
 }
 
 // promised lists the promises of the document and of the options.
-func (c *Contract) promised() (names []string, untested map[string]string) {
-	names, untested = c.plan.Promises()
-	names = append(names, c.options.Promises...)
-	slices.Sort(names)
-	return slices.Compact(names), untested
+func (c *Contract) promised() (all []scenario.Promise, untested map[scenario.Promise]string) {
+	all, untested = c.plan.Promises()
+	return append(all, declared(c.options.Promises)...), untested
+}
+
+// declared are promises that the options have, by name.
+func declared(names []string) (all []scenario.Promise) {
+	for _, name := range names {
+		all = append(all, scenario.Promise{Kind: scenario.DeclaredPromise, Place: name})
+	}
+	return all
 }
 
 // Promises lists everything that the document promises, with what tests have shown of it so

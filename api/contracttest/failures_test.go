@@ -14,6 +14,7 @@ import (
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/run"
 
+	"github.com/plantstore/plantstore/api/contracttest/report"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -71,7 +72,7 @@ func TestCauses(t *testing.T) {
 		try(c, Target{URL: "http://things.example", Transport: want.faulty})
 		causes := c.Causes()
 		for _, cause := range want.causes {
-			if !slices.ContainsFunc(causes, func(c Cause) bool { return strings.Contains(c.Cause, cause) && c.ID == scenario.ShortID(c.Cause) }) {
+			if !slices.ContainsFunc(causes, func(c Cause) bool { return strings.Contains(c.Cause, cause) && c.ID == c.First.Cause.ID() }) {
 				t.Errorf("%s: %q is not among the causes %v", name, cause, causes)
 			}
 		}
@@ -122,7 +123,7 @@ func TestClosedConnection(t *testing.T) {
 				failures, _ := attempt(test, Target{URL: "http://things.example", Transport: transport})
 				if got := ""; len(failures) > 0 || want != "" {
 					for _, f := range failures {
-						got += f.Cause
+						got += report.Title(f.Cause)
 					}
 					if got != want {
 						t.Errorf("after %d closed connections the cause is %q, want %q", closed, got, want)

@@ -73,8 +73,8 @@ func TestFinish(t *testing.T) {
 			t.Errorf("%s: exits with %d, want %d", want.name, got, want.exits)
 		}
 	}
-	for _, promise := range untriedOf(c) {
-		c.ledger.Note("TestAll", promise)
+	for _, promise := range c.Promises() {
+		c.ledger.Note("TestAll", promise.Promise)
 	}
 	if got := c.finish(0, true, &out); got != 0 {
 		t.Errorf("with every promise observed it exits with %d: %s", got, &out)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
@@ -36,7 +37,9 @@ func TestRandomBodies(t *testing.T) {
 		return failures, sent
 	}
 	failures, sent := run(1)
-	if i := slices.IndexFunc(failures, func(f Failure) bool { return f.Cause == "addNote responds with 500" }); i < 0 || len(failures[i].Sent.RequestBody) != len(`{"text":"u"}`) {
+	if i := slices.IndexFunc(failures, func(f Failure) bool {
+		return f.Cause == scenario.Cause{Kind: scenario.Crashes, Operation: "addNote", Status: 500}
+	}); i < 0 || len(failures[i].Sent.RequestBody) != len(`{"text":"u"}`) {
 		t.Errorf("the failures are %v", failures)
 	}
 	if _, again := run(1); again != sent {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/plantstore/plantstore/api/contracttest/report"
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
@@ -91,7 +92,7 @@ func TestRefusedRequests(t *testing.T) {
 		for _, test := range testsOf(c) {
 			failures, _ := attempt(test, Target{URL: "http://shelves.example", Transport: inProcess{&shelves{flaw: flaw, all: map[string]string{}}}})
 			for _, failure := range failures {
-				found += failure.Cause + ": " + failure.Message + "\n"
+				found += report.Title(failure.Cause) + ": " + failure.Message + "\n"
 			}
 		}
 		if !strings.Contains(found, want) {

@@ -153,7 +153,7 @@ func (c *Contract) tryAll(ctx context.Context, target Target) {
 	defer stop()
 	only := c.options.Only
 	isAsked := func(failure Failure) bool {
-		return only != "" && (failure.ID() == only || failure.RootID() == only)
+		return only != "" && (failure.ID() == only || failure.Root.ID() == only)
 	}
 	try := func(test Case) {
 		outcome := test.Try(ctx, target)
@@ -208,11 +208,11 @@ func (test Case) Run(t T, target Target) {
 		isFirst := slices.ContainsFunc(fresh, func(other Failure) bool { return other.ID() == id })
 		switch reason := failure.ReasonIn(test.contract.options.Known); {
 		case reason != "":
-			t.Logf("contract: %s: [%s] %s; known: %s", test.Name, id, failure.Cause, reason)
+			t.Logf("contract: %s: [%s] %s; known: %s", test.Name, id, report.Title(failure.Cause), reason)
 		case isFirst:
 			t.Errorf("contract: %s: %s\n\tagain:  %s=%d", test.Name, failure, seedVariable, test.contract.seed)
 		default:
-			t.Errorf("contract: %s: [%s] %s, as before", test.Name, id, failure.Cause)
+			t.Errorf("contract: %s: [%s] %s, as before", test.Name, id, report.Title(failure.Cause))
 		}
 	}
 }
@@ -220,7 +220,7 @@ func (test Case) Run(t T, target Target) {
 // record records an outcome, and returns the failures that are the first of their cause.
 func (test Case) record(outcome Outcome, by string) (fresh []Failure) {
 	ledger := test.contract.ledger
-	promises := test.test.Promises()
+	promises := test.test.Shows
 	if test.test.Refuses != "" {
 		ledger.NoteRefusal(test.test.Refuses, promises)
 	}

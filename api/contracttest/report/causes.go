@@ -16,6 +16,7 @@ type Cause struct {
 	Tests     []string // that found it
 	// Parts are the causes that were joined to this one, because they have one root.
 	Parts []string
+	parts []string // their ids
 	// The reason in the options for which it does not fail.
 	Known string
 	First scenario.Failure
@@ -30,7 +31,7 @@ func (l *Ledger) NoteFailures(failures []scenario.Failure) (fresh []scenario.Fai
 		id := failure.ID()
 		cause := l.causes[id]
 		if cause == nil {
-			cause = &Cause{ID: id, Cause: failure.Cause, First: failure}
+			cause = &Cause{ID: id, Cause: Title(failure.Cause), First: failure}
 			l.causes[id] = cause
 			fresh = append(fresh, failure)
 		}
@@ -77,5 +78,5 @@ func (c Cause) String() string {
 		tests += fmt.Sprintf("; and %d more", more)
 	}
 	broken := strings.ReplaceAll(strings.TrimPrefix(c.First.String(), "["+c.First.ID()+"] "), "\n\t", "\n  ")
-	return title + c.parts() + "\n  broken: " + broken + "\n  tests:  " + tests
+	return title + c.where() + "\n  broken: " + broken + "\n  tests:  " + tests
 }

@@ -16,30 +16,30 @@ import (
 // potsReport has a promise of each kind, in each state, and causes of each kind.
 func potsReport() Report {
 	l := NewLedger()
-	l.Promised = func() ([]string, map[string]string) {
-		return []string{
+	l.Promised = func() ([]scenario.Promise, map[scenario.Promise]string) {
+		return promisesOf(
 			"any operation, 500", "createPot, 201", "createPot, 400", "createPot, body /color maxLength, refused", "createPot, body /size minimum, refused",
 			"createPot, effect of parameter dry", "createPot, default of parameter dry", "createPot, parameter dry type, refused", "createPot, security, none",
 			"createPot, request example short", "createPot, media type application/json, accepted", "createPot, unknown parameter",
 			"createPot, example of parameter dry", "createPot, odd body, survived", "getPot, 200", "getPot, 2000", "getPot, 2XX", "methods that /pots does not offer", "OPTIONS /pots",
 			"no path /nowhere", "sequence, createPot: a read sees a create", "/components/schemas/Pot: the keyword odd", "the document, webhooks",
 			"getPot, first", "getPot, second", "getPot, third", "getPot, fourth", "getPot, fifth", "getPot, sixth",
-		}, map[string]string{"createPot, effect of parameter dry": "no test shows it"}
+		), map[scenario.Promise]string{scenario.Effect("createPot", "dry"): "no test shows it"}
 	}
 	l.Exceptions = map[string]string{"createPot, 400": "nothing is refused", "listPots, 200": "it is new", "createPot, 201": "is broken all the same"}
 	crash := failure("createPot responds with 500", scenario.Crash)
 	crash.Message = "a first line\nand a second one"
 	crash.Sent = scenario.Interaction{Method: "POST", URL: "http://pots.example/pots", Path: "/pots", RequestBody: []byte(`{"id":7}`), Status: 500, Body: []byte("<html>")}
 	known := failure("a known cause", scenario.Header)
-	l.Known = map[string]string{known.ID(): "it is known", "00000000": "it was mended", Promise{Name: "getPot, 2XX"}.ID(): "never tried"}
-	l.Note("a test", "createPot, security, none", "createPot, body /color maxLength, refused", "createPot, body /size minimum, refused")
-	l.NoteRefusal("createPot", []string{"createPot, body /size minimum, refused"})
-	l.Record(scenario.Outcome{Failures: []scenario.Failure{crash, crash}}, []string{"createPot, 201"}, "another test")
+	l.Known = map[string]string{known.ID(): "it is known", "00000000": "it was mended", promise("getPot, 2XX").ID(): "never tried"}
+	l.Note("a test", promisesOf("createPot, security, none", "createPot, body /color maxLength, refused", "createPot, body /size minimum, refused")...)
+	l.NoteRefusal("createPot", promisesOf("createPot, body /size minimum, refused"))
+	l.Record(scenario.Outcome{Failures: []scenario.Failure{crash, crash}}, promisesOf("createPot, 201"), "another test")
 	again := crash
 	again.Test = "one more test"
-	l.Record(scenario.Outcome{Failures: []scenario.Failure{again, known}}, []string{"any operation, 500"}, "one more test")
-	l.Record(scenario.Outcome{Failures: []scenario.Failure{known}}, []string{"getPot, 2000"}, "one more test")
-	l.Record(scenario.Outcome{Untried: "a reason"}, []string{"OPTIONS /pots", "no path /nowhere", "createPot, unknown parameter", "getPot, 200", "getPot, first"}, "a test")
+	l.Record(scenario.Outcome{Failures: []scenario.Failure{again, known}}, promisesOf("any operation, 500"), "one more test")
+	l.Record(scenario.Outcome{Failures: []scenario.Failure{known}}, promisesOf("getPot, 2000"), "one more test")
+	l.Record(scenario.Outcome{Untried: "a reason"}, promisesOf("OPTIONS /pots", "no path /nowhere", "createPot, unknown parameter", "getPot, 200", "getPot, first"), "a test")
 	for i := range mostParts + 2 {
 		l.NoteFailures([]scenario.Failure{ofRoot(fmt.Sprintf("null as /member%d", i), "null is taken")})
 	}
@@ -78,18 +78,18 @@ func TestLedgerAgain(t *testing.T) {
 	l := ledgerOf("createPot, 201")
 	asked := 0
 	promised := l.Promised
-	l.Promised = func() ([]string, map[string]string) {
+	l.Promised = func() ([]scenario.Promise, map[scenario.Promise]string) {
 		asked++
 		return promised()
 	}
-	if got := l.Promises()[0]; got.State != Untried || l.Has("createPot, 201") {
+	if got := l.Promises()[0]; got.State != Untried || l.Has(promise("createPot, 201")) {
 		t.Errorf("at first it is %+v", got)
 	}
-	l.Note("a test", "createPot, 201")
+	l.Note("a test", promisesOf("createPot, 201")...)
 	l.NoteStatus("createPot", 201)
-	l.NoteRefusal("createPot", []string{"createPot, 201"})
+	l.NoteRefusal("createPot", promisesOf("createPot, 201"))
 	l.End("it has ended")
-	if got := l.Promises()[0]; got.State != Kept || !l.Has("createPot, 201") || asked != 1 {
+	if got := l.Promises()[0]; got.State != Kept || !l.Has(promise("createPot, 201")) || asked != 1 {
 		t.Errorf("then it is %+v, after %d questions", got, asked)
 	}
 	l.Clear()

@@ -12,32 +12,31 @@ import (
 // Ledger records which promises of a document tests have observed, and what has failed. Several
 // goroutines may use it.
 type Ledger struct {
-	// Promised lists the names of all promises, and why some of them cannot be tested. It is called
-	// once.
-	Promised func() (names []string, untested map[string]string)
+	// Promised lists all promises, and why some of them cannot be tested. It is called once.
+	Promised func() (all []scenario.Promise, untested map[scenario.Promise]string)
 	// Exceptions are promises that no test has to observe, by name, Known are causes and untried
 	// promises that do not fail, by id, each with the reason.
 	Exceptions, Known map[string]string
 
 	mu sync.Mutex
 	// By promise, the first test that did.
-	observed map[string]string
-	failed   map[string]scenario.Failure // by promise
+	observed map[scenario.Promise]string
+	failed   map[scenario.Promise]scenario.Failure
 	// By promise, why the service could not be tested for it.
-	skipped map[string]string
+	skipped map[scenario.Promise]string
 	causes  map[string]*Cause // by id
 	// By operation, the statuses of responses.
 	statuses map[string][]int
 	// By promise that something is refused, the operation.
-	refusals map[string]string
+	refusals map[scenario.Promise]string
 	// Of responses.
 	requests int
 	// Why what was not tried will not be tried any more.
 	end string
 
 	promisedOnce sync.Once
-	promised     []string
-	untested     map[string]string
+	promised     []Promise // named, and sorted by their names
+	untested     map[scenario.Promise]string
 }
 
 // NewLedger returns an empty ledger.
@@ -51,12 +50,12 @@ func NewLedger() *Ledger {
 func (l *Ledger) Clear() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.observed = map[string]string{}
-	l.failed = map[string]scenario.Failure{}
-	l.skipped = map[string]string{}
+	l.observed = map[scenario.Promise]string{}
+	l.failed = map[scenario.Promise]scenario.Failure{}
+	l.skipped = map[scenario.Promise]string{}
 	l.causes = map[string]*Cause{}
 	l.statuses = map[string][]int{}
-	l.refusals = map[string]string{}
+	l.refusals = map[scenario.Promise]string{}
 	l.requests = 0
 	l.end = ""
 }
@@ -104,7 +103,7 @@ func (l *Ledger) Statuses(operation string) []int {
 }
 
 // Note records that a test has observed promises.
-func (l *Ledger) Note(test string, promises ...string) {
+func (l *Ledger) Note(test string, promises ...scenario.Promise) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, promise := range promises {
@@ -113,14 +112,14 @@ func (l *Ledger) Note(test string, promises ...string) {
 }
 
 // Has reports whether a test has observed a promise.
-func (l *Ledger) Has(promise string) bool {
+func (l *Ledger) Has(promise scenario.Promise) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.observed[promise] != ""
 }
 
 // Fail records that a promise is broken.
-func (l *Ledger) Fail(failure scenario.Failure, promises ...string) {
+func (l *Ledger) Fail(failure scenario.Failure, promises ...scenario.Promise) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, promise := range promises {
@@ -131,7 +130,7 @@ func (l *Ledger) Fail(failure scenario.Failure, promises ...string) {
 // Record records the outcome of a test of promises, and returns the failures that are the first of their
 // cause. by is what ran the test. Only the first failure is shown beside a promise; the causes have all of
 // them.
-func (l *Ledger) Record(outcome scenario.Outcome, promises []string, by string) (fresh []scenario.Failure) {
+func (l *Ledger) Record(outcome scenario.Outcome, promises []scenario.Promise, by string) (fresh []scenario.Failure) {
 	switch {
 	case len(outcome.Failures) > 0:
 		l.Fail(outcome.Failures[0], promises...)
@@ -145,7 +144,7 @@ func (l *Ledger) Record(outcome scenario.Outcome, promises []string, by string) 
 
 // NoteRefusal records that promises are kept by refusals of an operation. They show something only if it accepts
 // what is valid: a service that refuses everything would keep them all.
-func (l *Ledger) NoteRefusal(operation string, promises []string) {
+func (l *Ledger) NoteRefusal(operation string, promises []scenario.Promise) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, promise := range promises {
@@ -157,7 +156,7 @@ func (l *Ledger) NoteRefusal(operation string, promises []string) {
 const nothingAccepted = "no valid request was accepted"
 
 // whyNothing is why what a test has observed of a promise shows nothing, or nothing. The lock is held.
-func (l *Ledger) whyNothing(promise string) string {
+func (l *Ledger) whyNothing(promise scenario.Promise) string {
 	operation, isRefusal := l.refusals[promise]
 	isSuccess := func(status int) bool { return status < http.StatusBadRequest }
 	if isRefusal && !slices.ContainsFunc(l.statuses[operation], isSuccess) {
@@ -167,7 +166,7 @@ func (l *Ledger) whyNothing(promise string) string {
 }
 
 // skip records why promises could not be tried.
-func (l *Ledger) skip(why string, promises []string) {
+func (l *Ledger) skip(why string, promises []scenario.Promise) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, promise := range promises {
@@ -175,23 +174,35 @@ func (l *Ledger) skip(why string, promises []string) {
 	}
 }
 
-// names lists the promises. Making them means to make all tests of the document, so it is done once, at the first
-// call.
-func (l *Ledger) names() ([]string, map[string]string) {
-	l.promisedOnce.Do(func() { l.promised, l.untested = l.Promised() })
-	return l.promised, l.untested
+// list lists the promises. Making them means to make all tests of the document, so it is done once, at the first call.
+func (l *Ledger) list() []Promise {
+	l.promisedOnce.Do(func() {
+		var all []scenario.Promise
+		all, l.untested = l.Promised()
+		isListed := map[scenario.Promise]bool{}
+		for _, promise := range all {
+			if !isListed[promise] {
+				isListed[promise] = true
+				l.promised = append(l.promised, Promise{Promise: promise, Name: Name(promise)})
+			}
+		}
+		slices.SortFunc(l.promised, func(one, other Promise) int { return cmp.Compare(one.Name, other.Name) })
+	})
+	return l.promised
 }
 
 // Promises lists everything that the document promises, with what tests have shown of it so far.
 func (l *Ledger) Promises() (all []Promise) {
-	promised, untested := l.names()
+	promised := l.list()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, name := range promised {
-		all = append(all, l.promise(name, untested[name]))
+	isPromised := map[string]bool{}
+	for _, promise := range promised {
+		isPromised[promise.Name] = true
+		all = append(all, l.judged(promise))
 	}
 	for name := range l.Exceptions {
-		if !slices.Contains(promised, name) {
+		if !isPromised[name] {
 			all = append(all, Promise{
 				Name:  name,
 				State: Untried,
@@ -202,26 +213,26 @@ func (l *Ledger) Promises() (all []Promise) {
 	return all
 }
 
-// promise is what has become of one promise. Broken has precedence over kept: it is enough that one test
+// judged is a promise with what has become of it. Broken has precedence over kept: it is enough that one test
 // has seen it.
-func (l *Ledger) promise(name, untested string) Promise {
-	if failure, isBroken := l.failed[name]; isBroken {
-		id := failure.ID()
-		return Promise{
-			Name:     name,
-			State:    Broken,
-			Why:      failure.String(),
-			Cause:    id,
-			Excepted: failure.ReasonIn(l.Known) != "",
-		}
+func (l *Ledger) judged(promise Promise) Promise {
+	of := promise.Promise
+	nothing := l.whyNothing(of)
+	failure, isBroken := l.failed[of]
+	switch test := l.observed[of]; {
+	case isBroken:
+		promise.State = Broken
+		promise.Why = failure.String()
+		promise.Cause = failure.ID()
+		promise.Excepted = failure.ReasonIn(l.Known) != ""
+	case test != "" && nothing == "":
+		promise.State = Kept
+		promise.Why = test
+	default:
+		promise.State = Untried
+		reason := cmp.Or(l.Exceptions[promise.Name], l.Known[promise.ID()])
+		promise.Excepted = reason != ""
+		promise.Why = cmp.Or(reason, l.skipped[of], nothing, l.untested[of], l.end, "no test has observed it")
 	}
-	nothing := l.whyNothing(name)
-	if test := l.observed[name]; test != "" && nothing == "" {
-		return Promise{Name: name, State: Kept, Why: test}
-	}
-	untried := Promise{Name: name, State: Untried}
-	reason := cmp.Or(l.Exceptions[name], l.Known[untried.ID()])
-	untried.Excepted = reason != ""
-	untried.Why = cmp.Or(reason, l.skipped[name], nothing, untested, l.end, "no test has observed it")
-	return untried
+	return promise
 }

@@ -9,8 +9,9 @@
 // with the reason, and fails a build unless the options say why it may be: otherwise a test that is lost
 // would look like one that passes.
 //
-// A cause has an id that depends on its text only. Baselines and options name causes by it, so that what is
-// known stays known when values, seeds or the order of tests change.
+// names.go and titles.go write promises and causes as sentences, and nothing else does. Baselines and options name them by
+// ids, which do not depend on the sentences: what is known stays known when values, seeds, the order of tests or words
+// change.
 package report
 
 import (
@@ -55,6 +56,7 @@ const (
 
 // Promise is something that the document promises.
 type Promise struct {
+	Promise scenario.Promise
 	// Name is the operation, then what it promises: "addThing, body /name minLength, refused"
 	// promises that a body is refused if its name is too short.
 	Name  string
@@ -66,7 +68,7 @@ type Promise struct {
 }
 
 // ID is short, and the same for the same promise in every run.
-func (p Promise) ID() string { return scenario.ShortID(p.Name) }
+func (p Promise) ID() string { return p.Promise.ID() }
 
 // Fails reports whether the promise is broken or untried, without a reason in the options.
 func (p Promise) Fails() bool { return p.State != Kept && !p.Excepted }
@@ -164,13 +166,12 @@ func New(of Document, ledger *Ledger) Report {
 	}
 	r.groups = append(r.groups, service)
 	for _, promise := range r.Promises {
-		name, rest, _ := strings.Cut(promise.Name, ", ")
-		g := byName[name]
-		if g == nil {
-			g = service
-			rest = promise.Name
+		g := service
+		isOfOne := byName[promise.Promise.Operation] != nil && !isOfSeveral(promise.Promise)
+		if isOfOne {
+			g = byName[promise.Promise.Operation]
+			promise.Name = nameOf(promise.Promise)
 		}
-		promise.Name = rest
 		g.add(promise)
 		g.Count.add(promise.State)
 		r.Count.add(promise.State)
@@ -184,7 +185,7 @@ func (r Report) lost(known map[string]string) (lost []string) {
 	isFound := map[string]bool{}
 	for _, cause := range r.Causes {
 		isFound[cause.ID] = true
-		isFound[cause.First.RootID()] = true
+		isFound[cause.First.Root.ID()] = true
 	}
 	for _, promise := range r.Promises {
 		if promise.State == Untried {
@@ -202,7 +203,7 @@ func (r Report) lost(known map[string]string) (lost []string) {
 
 // add adds a promise to the row of its kind. Rows are in the order of their first promise.
 func (g *group) add(promise Promise) {
-	name := kindOf(promise.Name)
+	name := rowOf(promise.Promise)
 	at := slices.IndexFunc(g.Kinds, func(k *kind) bool { return k.Name == name })
 	if at < 0 {
 		at = len(g.Kinds)
@@ -211,28 +212,33 @@ func (g *group) add(promise Promise) {
 	g.Kinds[at].Cells = append(g.Kinds[at].Cells, promise)
 }
 
-// kinds are the kinds of promises by the first word of their names, where it is not the word.
-var kinds = map[string]string{
-	"methods": "paths and methods", "OPTIONS": "paths and methods", "no": "paths and methods",
-	"request": "request examples", "media": "media types",
-	"unknown": "parameters", "parameter": "parameters", "example": "parameters",
-	"effect": "effects", "default": "effects",
+// rows are the rows of a report that have promises of several kinds.
+var rows = map[scenario.PromiseKind]string{
+	scenario.UnofferedMethods:  "paths and methods",
+	scenario.OptionsOfPath:     "paths and methods",
+	scenario.NoPath:            "paths and methods",
+	scenario.BodyExample:       "request examples",
+	scenario.MediaTypeOfBody:   "media types",
+	scenario.UnknownParameter:  "parameters",
+	scenario.ParameterKeyword:  "parameters",
+	scenario.ParameterExample:  "parameters",
+	scenario.EffectOfParameter: "effects",
+	scenario.DefaultOfList:     "effects",
+	scenario.ListedResponse:    "responses",
+	scenario.HeaderOfResponse:  "responses",
+	scenario.NotUnderstood:     "not understood",
 }
 
-// kindOf returns the kind of a promise.
-func kindOf(promise string) string {
-	word, _, _ := strings.Cut(promise, " ")
-	word = strings.TrimSuffix(word, ",")
-	isStatus := len(word) == 3 && strings.Contains("12345", word[:1])
-	switch {
-	case isStatus:
-		return "responses"
-	case strings.HasPrefix(promise, "/"), strings.HasPrefix(promise, "the document"):
-		return "not understood"
-	case strings.HasPrefix(promise, "any operation"):
+// rowOf returns the name of the row that a promise is in.
+func rowOf(p scenario.Promise) string {
+	if p.Kind == scenario.ListedResponse && p.Operation == "" {
 		return "shared responses"
 	}
-	return cmp.Or(kinds[word], word)
+	word, _, _ := strings.Cut(nameOf(p), " ")
+	if isOfSeveral(p) {
+		word = "sequence"
+	}
+	return cmp.Or(rows[p.Kind], strings.TrimSuffix(word, ","))
 }
 
 // WriteFiles writes the report as text, HTML and JUnit XML: to path with the endings .txt,

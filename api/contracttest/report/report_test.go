@@ -17,16 +17,71 @@ var promises = []string{
 	"createPot, parameter dry type, refused", "createPot, security, none", "methods that /pots does not offer",
 }
 
+// some are promises of the tests of a report.
+var some = []scenario.Promise{
+	{Kind: scenario.ListedResponse, Status: "500"},
+	{Operation: "createPot", Kind: scenario.ListedResponse, Status: "201"},
+	{Operation: "createPot", Kind: scenario.ListedResponse, Status: "400"},
+	{Operation: "createPot", Kind: scenario.BodyKeyword, Place: "/color", Keyword: "maxLength", Duty: scenario.MustRefuse},
+	{Operation: "createPot", Kind: scenario.BodyKeyword, Place: "/color", Keyword: "nullable", Duty: scenario.MustRefuse},
+	{Operation: "createPot", Kind: scenario.BodyKeyword, Place: "/size", Keyword: "minimum", Duty: scenario.MustRefuse},
+	{Operation: "createPot", Kind: scenario.BodyPresence, Keyword: "required", Duty: scenario.MustRefuse},
+	{Operation: "createPot", Kind: scenario.ParameterKeyword, Place: "dry", Keyword: "type", Duty: scenario.MustRefuse},
+	{Operation: "createPot", Kind: scenario.Security, Place: "none"},
+	{Operation: "createPot", Kind: scenario.BodyExample, Place: "short"},
+	{Operation: "createPot", Kind: scenario.ParameterExample, Place: "dry"},
+	{Operation: "createPot", Kind: scenario.MediaTypeOfBody, Place: "application/json", Duty: scenario.MustAccept},
+	{Operation: "createPot", Kind: scenario.UnknownParameter},
+	{Operation: "createPot", Kind: scenario.OddBody, Duty: scenario.MustSurvive},
+	{Operation: "getPot", Kind: scenario.ListedResponse, Status: "200"},
+	{Operation: "getPot", Kind: scenario.ListedResponse, Status: "2XX"},
+	{Kind: scenario.UnofferedMethods, Place: "/pots"},
+	{Kind: scenario.OptionsOfPath, Place: "/pots"},
+	{Kind: scenario.NoPath, Place: "/nowhere"},
+	{Operation: "createPot", Kind: scenario.ReadSeesCreate},
+	{Kind: scenario.NotUnderstood, Place: "/components/schemas/Pot: the keyword odd"},
+	{Kind: scenario.NotUnderstood, Place: "the document, webhooks"},
+	scenario.Effect("createPot", "dry"),
+	scenario.Default("createPot", "dry"),
+}
+
+// promise is the one with a name; what has none is not understood.
+func promise(name string) scenario.Promise {
+	for _, one := range some {
+		if Name(one) == name {
+			return one
+		}
+	}
+	operation, place, isOfOne := strings.Cut(name, ", ")
+	if !isOfOne {
+		return scenario.Promise{Kind: scenario.DeclaredPromise, Place: name}
+	}
+	return scenario.Promise{Operation: operation, Kind: scenario.DeclaredPromise, Place: place}
+}
+
+// promisesOf are those with some names.
+func promisesOf(names ...string) (all []scenario.Promise) {
+	for _, name := range names {
+		all = append(all, promise(name))
+	}
+	return all
+}
+
 func ledgerOf(names ...string) *Ledger {
 	l := NewLedger()
-	l.Promised = func() ([]string, map[string]string) {
-		return names, map[string]string{"createPot, effect of parameter dry": "nobody knows what it does"}
+	l.Promised = func() ([]scenario.Promise, map[scenario.Promise]string) {
+		return promisesOf(names...), map[scenario.Promise]string{scenario.Effect("createPot", "dry"): "nobody knows what it does"}
 	}
 	return l
 }
 
+// causeOf is a cause with a title.
+func causeOf(title string) scenario.Cause {
+	return scenario.Cause{Kind: scenario.BrokenPromise, Promise: scenario.Promise{Kind: scenario.DeclaredPromise, Place: title}}
+}
+
 func failure(cause string, rank scenario.Rank) scenario.Failure {
-	return scenario.Failure{Cause: cause, Rank: rank, Message: "is wrong", Test: "test of " + cause}
+	return scenario.Failure{Cause: causeOf(cause), Rank: rank, Message: "is wrong", Test: "test of " + cause}
 }
 
 // A promise is broken if any test has broken it, else kept if one has seen it kept.
@@ -55,7 +110,7 @@ func TestStates(t *testing.T) {
 		l := ledgerOf("createPot, 201")
 		l.Exceptions = map[string]string{"createPot, 201": c.exception}
 		for _, outcome := range c.outcomes {
-			l.Record(outcome, []string{"createPot, 201"}, "test")
+			l.Record(outcome, promisesOf("createPot, 201"), "test")
 		}
 		all := l.Promises()
 		if len(all) != 1 {
@@ -71,8 +126,8 @@ func TestStates(t *testing.T) {
 func TestFirstTest(t *testing.T) {
 	t.Parallel()
 	l := ledgerOf("createPot, 201")
-	l.Note("one test", "createPot, 201")
-	l.Note("another test", "createPot, 201")
+	l.Note("one test", promisesOf("createPot, 201")...)
+	l.Note("another test", promisesOf("createPot, 201")...)
 	if got := l.Promises()[0].Why; got != "one test" {
 		t.Errorf("it was seen by %q", got)
 	}
@@ -85,8 +140,8 @@ func TestRefusals(t *testing.T) {
 		l := ledgerOf("createPot, body required, refused")
 		l.NoteStatus("createPot", status)
 		l.NoteStatus("createPot", 400)
-		l.NoteRefusal("createPot", []string{"createPot, body required, refused"})
-		l.Record(scenario.Outcome{}, []string{"createPot, body required, refused"}, "test")
+		l.NoteRefusal("createPot", promisesOf("createPot, body required, refused"))
+		l.Record(scenario.Outcome{}, promisesOf("createPot, body required, refused"), "test")
 		if got := l.Promises()[0]; got.State != want || want == Untried && got.Why != nothingAccepted {
 			t.Errorf("where a valid request gets %d it is %+v, want it %s", status, got, want)
 		}
@@ -98,11 +153,11 @@ func TestKnown(t *testing.T) {
 	t.Parallel()
 	l := ledgerOf(promises...)
 	known := failure("a known cause", scenario.Behaviour)
-	untried := Promise{Name: "createPot, 201"}
-	tried := Promise{Name: "createPot, security, none"}
+	untried := promise("createPot, 201")
+	tried := Promise{Name: "createPot, security, none", Promise: promise("createPot, security, none")}
 	l.Known = map[string]string{known.ID(): "is known", untried.ID(): "is never tried", "00000000": "is mended", "00000001": "is, too", "00000002": "is, too", tried.ID(): "is tried now"}
-	l.Note("test", tried.Name)
-	l.Record(scenario.Outcome{Failures: []scenario.Failure{known}}, []string{"any operation, 500"}, "test")
+	l.Note("test", tried.Promise)
+	l.Record(scenario.Outcome{Failures: []scenario.Failure{known}}, promisesOf("any operation, 500"), "test")
 	r := New(Document{}, l)
 	for _, promise := range r.Promises {
 		if mustFail := promise.Name != "createPot, 201" && promise.Name != "any operation, 500" && promise.Name != tried.Name; promise.Fails() != mustFail {
@@ -156,7 +211,7 @@ func TestCauses(t *testing.T) {
 func TestGroups(t *testing.T) {
 	t.Parallel()
 	l := ledgerOf(promises...)
-	l.Note("test", "createPot, 201", "any operation, 500")
+	l.Note("test", promisesOf("createPot, 201", "any operation, 500")...)
 	r := New(Document{Title: "Pots", Operations: []Operation{{ID: "createPot", Summary: "POST /pots"}}}, l)
 	if r.Count != (Count{Kept: 2, Untried: 5}) || r.All() != 7 {
 		t.Errorf("the count is %v", r.Count)
@@ -208,7 +263,7 @@ func (full) Write([]byte) (int, error) { return 0, errFull }
 func TestForms(t *testing.T) {
 	t.Parallel()
 	l := ledgerOf(promises...)
-	l.Record(scenario.Outcome{Failures: []scenario.Failure{failure("a <cause>", scenario.Crash)}}, []string{"createPot, 201"}, "test")
+	l.Record(scenario.Outcome{Failures: []scenario.Failure{failure("a <cause>", scenario.Crash)}}, promisesOf("createPot, 201"), "test")
 	r := New(Document{Title: "Pots", Operations: []Operation{{ID: "createPot"}}}, l)
 	var xml, html, text bytes.Buffer
 	must.NoError(t, r.JUnit(&xml))

@@ -18,17 +18,17 @@ const fewCauses = 2
 // joined joins the causes with one root, if they are many. What is known by itself stays by itself, so that a list of
 // what is known need not change when a root shows in more places.
 func joined(causes []Cause, known map[string]string) (all []Cause) {
-	byRoot := map[string][]Cause{}
+	byRoot := map[scenario.Cause][]Cause{}
 	for _, cause := range causes {
 		root := cause.First.Root
-		if root == "" || cause.Known != "" {
+		if root == (scenario.Cause{}) || cause.Known != "" {
 			all = append(all, cause)
 			continue
 		}
 		byRoot[root] = append(byRoot[root], cause)
 	}
 	for root, parts := range byRoot {
-		reason := known[parts[0].First.RootID()]
+		reason := known[root.ID()]
 		if len(parts) > fewCauses {
 			whole := join(root, parts)
 			whole.Known = reason
@@ -44,18 +44,19 @@ func joined(causes []Cause, known map[string]string) (all []Cause) {
 }
 
 // join makes one cause of those with one root. Its first failure is that of the one that was found most often.
-func join(root string, parts []Cause) Cause {
+func join(root scenario.Cause, parts []Cause) Cause {
 	slices.SortFunc(parts, func(one, other Cause) int {
 		return cmp.Or(cmp.Compare(other.Count, one.Count), cmp.Compare(one.Cause, other.Cause))
 	})
 	whole := Cause{
-		ID:    parts[0].First.RootID(),
-		Cause: root,
+		ID:    root.ID(),
+		Cause: Title(root),
 		First: parts[0].First,
 	}
 	for _, part := range parts {
 		whole.Count += part.Count
 		whole.Parts = append(whole.Parts, part.Cause)
+		whole.parts = append(whole.parts, part.ID)
 		for _, test := range part.Tests {
 			if !slices.Contains(whole.Tests, test) {
 				whole.Tests = append(whole.Tests, test)
@@ -68,8 +69,8 @@ func join(root string, parts []Cause) Cause {
 // mostParts is how many of the causes that were joined are shown.
 const mostParts = 8
 
-// parts are the causes that were joined, in a line each.
-func (c Cause) parts() (text string) {
+// where are the causes that were joined, in a line each.
+func (c Cause) where() (text string) {
 	for _, part := range c.Parts[:min(len(c.Parts), mostParts)] {
 		text += "\n  where:  " + part
 	}
@@ -83,8 +84,8 @@ func (c Cause) parts() (text string) {
 func (r Report) nameWholes() {
 	wholes := map[string]string{}
 	for _, cause := range r.Causes {
-		for _, part := range cause.Parts {
-			wholes[scenario.ShortID(part)] = cause.ID
+		for _, part := range cause.parts {
+			wholes[part] = cause.ID
 		}
 	}
 	for i, promise := range r.Promises {

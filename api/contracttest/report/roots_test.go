@@ -12,7 +12,7 @@ import (
 // ofRoot is a failure with a root.
 func ofRoot(cause, root string) scenario.Failure {
 	one := failure(cause, scenario.Behaviour)
-	one.Root = root
+	one.Root = causeOf(root)
 	return one
 }
 
@@ -38,9 +38,9 @@ func TestJoinedRoots(t *testing.T) {
 		"many":          {pots, nil, []string{"null is taken"}},
 		"many of two":   {[]string{pots[0], pots[1], pots[2], "text as /color", "text as /height", "text as /width"}, nil, []string{"null is taken", "text is taken"}},
 		"few":           {pots[1:], nil, pots[1:]},
-		"one is known":  {pots, map[string]string{scenario.ShortID(pots[0]): "!"}, []string{pots[0] + "!", pots[1], pots[2]}},
-		"the root is":   {pots, map[string]string{scenario.ShortID("null is taken"): "!"}, []string{"null is taken!"}},
-		"few, the root": {pots[2:], map[string]string{scenario.ShortID("null is taken"): "!"}, []string{pots[2] + "!"}},
+		"one is known":  {pots, map[string]string{causeOf(pots[0]).ID(): "!"}, []string{pots[0] + "!", pots[1], pots[2]}},
+		"the root is":   {pots, map[string]string{causeOf("null is taken").ID(): "!"}, []string{"null is taken!"}},
+		"few, the root": {pots[2:], map[string]string{causeOf("null is taken").ID(): "!"}, []string{pots[2] + "!"}},
 	} {
 		l := ledgerOf()
 		l.Known = c.known
@@ -68,12 +68,12 @@ func TestWhole(t *testing.T) {
 		l.NoteFailures(slices.Repeat([]scenario.Failure{found}, 1+i/2))
 		found.Test = "a test of all"
 		l.NoteFailures([]scenario.Failure{found})
-		l.Fail(found, "createPot, body /color nullable, refused")
+		l.Fail(found, promise("createPot, body /color nullable, refused"))
 	}
 	report := New(Document{}, l)
 	whole := report.Causes[0]
-	isOrdered := slices.Equal(whole.Parts, []string{pots[2], pots[0], pots[1]}) && whole.First.Cause == pots[2]
-	if whole.Count != 7 || len(whole.Tests) != 4 || !isOrdered || whole.ID != scenario.ShortID("null is taken") {
+	isOrdered := slices.Equal(whole.Parts, []string{pots[2], pots[0], pots[1]}) && whole.First.Cause == causeOf(pots[2])
+	if whole.Count != 7 || len(whole.Tests) != 4 || !isOrdered || whole.ID != causeOf("null is taken").ID() {
 		t.Errorf("the cause is %+v", whole)
 	}
 	if got := report.Promises[0].Cause; got != whole.ID {

@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"fmt"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ type Fault struct {
 	Where   string
 	Keyword string // the keyword of the document that is broken
 	Message string
+	Wanted  int // the status that the response should have; 0: several, or another place is wrong
 }
 
 // String has the place first: that is what a reader looks for in a response.
@@ -38,12 +38,10 @@ const (
 
 // Failure is one way in which a service has broken a promise.
 type Failure struct {
-	// Cause says what is wrong without the values of this request: failures with the same
-	// cause most likely go away together.
-	Cause string
-	// Root is what several causes may have in common, or nothing: that no member is refused that is null, for example. A
+	Cause Cause
+	// Root is what several causes may have in common, or zero: that no member is refused that is null, for example. A
 	// report has one cause for them, if they are many.
-	Root    string
+	Root    Cause
 	Message string // what is wrong this time
 	// The generated test that found it, or the test that sent the request.
 	Test string
@@ -52,23 +50,12 @@ type Failure struct {
 }
 
 // ID is short, and the same for the same cause in every run.
-func (f Failure) ID() string { return ShortID(f.Cause) }
-
-// RootID is the id of the root, or nothing.
-func (f Failure) RootID() string {
-	if f.Root == "" {
-		return ""
-	}
-	return ShortID(f.Root)
-}
+func (f Failure) ID() string { return f.Cause.ID() }
 
 // ReasonIn returns the reason that a list of what is known has, by id, for the cause or its root, or nothing.
 func (f Failure) ReasonIn(known map[string]string) string {
-	return cmp.Or(known[f.ID()], known[f.RootID()])
+	return cmp.Or(known[f.ID()], known[f.Root.ID()])
 }
-
-// ShortID is a short name for a text, which is the same in every run.
-func ShortID(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text)))[:8] }
 
 // String returns the message, a command that repeats the request, and the response.
 func (f Failure) String() string {

@@ -23,8 +23,8 @@ func RefusedAt(kind Kind, in, pointer string) Expectation {
 
 // Broken is what is wrong with a service, as an error.
 type Broken struct {
-	Cause   string // empty: the promise of the test
-	Root    string // see [Failure]
+	Cause   Cause // zero: the promise of the test
+	Root    Cause // see [Failure]
 	Rank    Rank
 	Message string
 	// Unsent means that no request was sent.
@@ -40,7 +40,7 @@ func Brokenf(format string, args ...any) error {
 }
 
 // BrokenBy returns that a service breaks what other tests need, too. Their failures then have one cause.
-func BrokenBy(cause, format string, args ...any) error {
+func BrokenBy(cause Cause, format string, args ...any) error {
 	return Broken{Cause: cause, Rank: Behaviour, Message: fmt.Sprintf(format, args...)}
 }
 

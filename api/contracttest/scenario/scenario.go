@@ -33,8 +33,8 @@
 //   - [Verify] for what is known only when several responses are compared.
 //   - [Later] for steps that depend on what those before them have learned.
 //
-// The files: this one has tests and steps; outcome.go their results, fault.go what can be wrong with a
-// response, violation.go what can be wrong with a request; interaction.go and events.go what was sent
+// The files: this one has tests and steps; promise.go what they show, outcome.go their results, fault.go
+// what can be wrong with a response, cause.go what failures have in common, violation.go what can be wrong with a request; interaction.go and events.go what was sent
 // and received; declare.go what a document cannot say of its service.
 package scenario
 
@@ -46,9 +46,9 @@ import (
 // Test is a test of one promise or more.
 type Test struct {
 	Name string
-	// Shows are the promises that are kept if each step is as expected. The last one names the
+	// Shows are the promises that are kept if each step is as expected. The last one is the
 	// cause of a failure. None: the name is the promise.
-	Shows []string
+	Shows []Promise
 	// Steps makes the steps of one run.
 	Steps func() []Step
 	// Cleanup makes steps that follow also where the test has ended early. Nil: none.
@@ -56,9 +56,9 @@ type Test struct {
 }
 
 // Promise is what the test is about.
-func (t Test) Promise() string {
+func (t Test) Promise() Promise {
 	if len(t.Shows) == 0 {
-		return t.Name
+		return Promise{Kind: DeclaredPromise, Place: t.Name}
 	}
 	return t.Shows[len(t.Shows)-1]
 }

@@ -30,8 +30,8 @@ func TestFailure(t *testing.T) {
 		{"several lines", received("a\nb\n"), curl + "\n\tgot:    500 \"a\\nb\""},
 		{"a long one", received(strings.Repeat("x", 501)), curl + "\n\tgot:    500 " + strings.Repeat("x", 500)},
 	} {
-		f := Failure{Cause: "the cause", Message: "the message", Sent: c.sent}
-		if got, want := f.String(), "[9ef0f060] the message"+c.want; got != want {
+		f := Failure{Cause: Cause{Kind: Crashes, Operation: "getPot", Status: 500}, Message: "the message", Sent: c.sent}
+		if got, want := f.String(), "["+f.Cause.ID()+"] the message"+c.want; got != want {
 			t.Errorf("%s: %q, want %q", c.name, got, want)
 		}
 	}
@@ -40,23 +40,25 @@ func TestFailure(t *testing.T) {
 // What is known of a failure is found by its cause, or by its root.
 func TestReasonIn(t *testing.T) {
 	t.Parallel()
-	rooted := Failure{Cause: "a cause", Root: "a root"}
+	cause := Cause{Kind: Accepts, In: "body", Keyword: "nullable", Place: "/name"}
+	root := Cause{Kind: Accepts, Keyword: "nullable"}
+	rooted := Failure{Cause: cause, Root: root}
 	for _, c := range []struct {
 		failure Failure
 		known   map[string]string
 		want    string
 	}{
 		{rooted, nil, ""},
-		{rooted, map[string]string{ShortID("a cause"): "x"}, "x"},
-		{rooted, map[string]string{ShortID("a root"): "y"}, "y"},
-		{rooted, map[string]string{ShortID("a cause"): "x", ShortID("a root"): "y"}, "x"},
-		{Failure{Cause: "a cause"}, map[string]string{ShortID(""): "z"}, ""},
+		{rooted, map[string]string{cause.ID(): "x"}, "x"},
+		{rooted, map[string]string{root.ID(): "y"}, "y"},
+		{rooted, map[string]string{cause.ID(): "x", root.ID(): "y"}, "x"},
+		{Failure{Cause: cause}, map[string]string{"": ""}, ""},
 	} {
 		if got := c.failure.ReasonIn(c.known); got != c.want {
 			t.Errorf("%+v is known for %q, want %q", c.failure, got, c.want)
 		}
 	}
-	if got := (Failure{}).RootID(); got != "" {
+	if got := (Cause{}).ID(); got != "" {
 		t.Errorf("no root has the id %q", got)
 	}
 }
@@ -94,7 +96,7 @@ func TestErrors(t *testing.T) {
 		want error
 	}{
 		{Brokenf("a %d", 1), Broken{Rank: Behaviour, Message: "a 1"}},
-		{BrokenBy("c", "a %d", 1), Broken{Cause: "c", Rank: Behaviour, Message: "a 1"}},
+		{BrokenBy(Cause{Kind: ListLacks}, "a %d", 1), Broken{Cause: Cause{Kind: ListLacks}, Rank: Behaviour, Message: "a 1"}},
 		{Require(false, "a %d", 1), Broken{Rank: Behaviour, Message: "a 1"}},
 		{Require(true, "a"), nil},
 	} {
@@ -124,9 +126,11 @@ func TestExpectations(t *testing.T) {
 // The last promise of a test names it, or its name does.
 func TestPromise(t *testing.T) {
 	t.Parallel()
-	for want, test := range map[string]Test{"name": {Name: "name"}, "b": {Name: "name", Shows: []string{"a", "b"}}} {
+	named := Promise{Kind: DeclaredPromise, Place: "name"}
+	first, last := Effect("listPots", "limit"), Default("listPots", "limit")
+	for want, test := range map[Promise]Test{named: {Name: "name"}, last: {Name: "name", Shows: []Promise{first, last}}} {
 		if got := test.Promise(); got != want {
-			t.Errorf("the promise is %q, want %q", got, want)
+			t.Errorf("the promise is %+v, want %+v", got, want)
 		}
 	}
 }

@@ -17,27 +17,27 @@ import (
 // plants, but no other client may change plants during the test.
 var changeSequences = []contracttest.Sequence{
 	{Name: "a copy made of listChanges has every plant", Steps: copyOfChanges},
-	{Name: "listChanges has each write alone after the position before it", Steps: eachWriteAlone, Shows: []string{
-		effect("listChanges", "after"),
+	{Name: "listChanges has each write alone after the position before it", Steps: eachWriteAlone, Shows: []scenario.Promise{
+		scenario.Effect("listChanges", "after"),
 	}},
 	{Name: "listChanges and streamChanges refuse an unknown position", Steps: unknownPositions},
-	{Name: "listChanges has at most limit changes, and says whether there are more", Steps: limitedChanges, Shows: []string{
-		effect("listChanges", "limit"),
+	{Name: "listChanges has at most limit changes, and says whether there are more", Steps: limitedChanges, Shows: []scenario.Promise{
+		scenario.Effect("listChanges", "limit"),
 	}},
-	{Name: "listChanges has 100 changes by default", Steps: defaultLimit, Shows: []string{
-		"listChanges, default of parameter limit",
+	{Name: "listChanges has 100 changes by default", Steps: defaultLimit, Shows: []scenario.Promise{
+		scenario.Default("listChanges", "limit"),
 	}},
-	{Name: "listChanges does not wait by default", Steps: noWait, Shows: []string{
-		"listChanges, default of parameter wait",
+	{Name: "listChanges does not wait by default", Steps: noWait, Shows: []scenario.Promise{
+		scenario.Default("listChanges", "wait"),
 	}},
-	{Name: "listChanges waits for a change that comes later", Steps: waitsForChange, Shows: []string{
-		effect("listChanges", "wait"),
+	{Name: "listChanges waits for a change that comes later", Steps: waitsForChange, Shows: []scenario.Promise{
+		scenario.Effect("listChanges", "wait"),
 	}},
-	{Name: "streamChanges has a change that comes later", Steps: streamsChange, Shows: []string{
-		effect("streamChanges", "after"),
+	{Name: "streamChanges has a change that comes later", Steps: streamsChange, Shows: []scenario.Promise{
+		scenario.Effect("streamChanges", "after"),
 	}},
-	{Name: "streamChanges resumes after the last event, also with an older position", Steps: resumes, Shows: []string{
-		effect("streamChanges", "Last-Event-ID"),
+	{Name: "streamChanges resumes after the last event, also with an older position", Steps: resumes, Shows: []scenario.Promise{
+		scenario.Effect("streamChanges", "Last-Event-ID"),
 	}},
 }
 

@@ -17,27 +17,23 @@ import (
 // and of tags. Other plants may be in the store: the names and tags of a sequence begin
 // with a text that no others have.
 var findSequences = []contracttest.Sequence{
-	{Name: "name_prefix finds names, in their order across pages", Steps: namePrefix, Shows: []string{
-		effect("listPlants", "name_prefix"), effect("listPlants", "cursor"), effect("countPlants", "name_prefix"),
+	{Name: "name_prefix finds names, in their order across pages", Steps: namePrefix, Shows: []scenario.Promise{
+		scenario.Effect("listPlants", "name_prefix"), scenario.Effect("listPlants", "cursor"), scenario.Effect("countPlants", "name_prefix"),
 	}},
-	{Name: "order=name lists all plants by name, and a cursor continues", Steps: orderByName, Shows: []string{
-		effect("listPlants", "order"),
+	{Name: "order=name lists all plants by name, and a cursor continues", Steps: orderByName, Shows: []scenario.Promise{
+		scenario.Effect("listPlants", "order"),
 	}},
 	{Name: "order=id is the default order", Steps: orderByID},
 	{Name: "descending orders, with a filter across pages", Steps: descendingOrders},
 	{Name: "a plant moves in the order of names with its name", Steps: movesWithName},
 	{Name: "parameters that cannot be combined are refused", Steps: refusedCombinations},
-	{Name: "tags are listed once and in order across pages", Steps: tagsInOrder, Shows: []string{
-		effect("listTags", "limit"), effect("listTags", "after"), effect("listTags", "prefix"), effect("countPlants", "tag"),
+	{Name: "tags are listed once and in order across pages", Steps: tagsInOrder, Shows: []scenario.Promise{
+		scenario.Effect("listTags", "limit"), scenario.Effect("listTags", "after"), scenario.Effect("listTags", "prefix"), scenario.Effect("countPlants", "tag"),
 	}},
-	{Name: "a page of tags has 100 of them by default", Steps: defaultTags, Shows: []string{
-		"listTags, default of parameter limit",
+	{Name: "a page of tags has 100 of them by default", Steps: defaultTags, Shows: []scenario.Promise{
+		scenario.Default("listTags", "limit"),
 	}},
 	{Name: "countPlants counts all plants", Steps: countsAll},
-}
-
-func effect(operation, parameter string) string {
-	return operation + ", effect of parameter " + parameter
 }
 
 // batch are plants that a sequence creates in one request. Their names or tags begin with a text that no

@@ -19,8 +19,8 @@ var sequences = []contracttest.Sequence{
 	{Name: "createPlants stores all or nothing", Steps: allOrNothing},
 	{Name: "createPlants stores what it responds with, once", Steps: storedOnce},
 	{Name: "updated_at moves with each change, created_at never", Steps: times},
-	{Name: "from chooses where listChanges begins", Steps: changesFrom, Shows: []string{
-		effect("listChanges", "from"), "listChanges, default of parameter from",
+	{Name: "from chooses where listChanges begins", Steps: changesFrom, Shows: []scenario.Promise{
+		scenario.Effect("listChanges", "from"), scenario.Default("listChanges", "from"),
 	}},
 	{Name: "etag is the ETag", Steps: etagMember},
 }

@@ -22,11 +22,11 @@ var errNoObject = errors.New("is not an object")
 
 // read reads, translates and loads a document.
 func (d *Document) read(text []byte) error {
-	root, err := Decode(text, d.Unsupport)
+	root, err := Decode(text, d.report)
 	if err != nil {
 		return err
 	}
-	t := &translator{root: root, report: d.Unsupport}
+	t := &translator{root: root, report: d.report}
 	t.tidy()
 	version, _ := root["openapi"].(string)
 	switch {

@@ -29,6 +29,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
 // Document is an OpenAPI document that can be asked about requests.
@@ -41,7 +42,7 @@ type Document struct {
 	// Headers are those of the components, by name.
 	Headers openapi3.Headers
 	// Unsupported is what the document has and the engine cannot test, each once.
-	Unsupported []string
+	Unsupported []scenario.Promise
 	// Spec is the document as kin-openapi reads it.
 	Spec *openapi3.T
 }
@@ -79,14 +80,18 @@ func (d *Document) validate() {
 		openapi3.AllowExtraSiblingFields(silent...)) // they are of OpenAPI 3.1, and harm in no version
 	if err != nil {
 		reason, _, _ := strings.Cut(err.Error(), "\n")
-		d.Unsupport("the document, is not valid: %s", reason)
+		d.report("the document, is not valid: %s", reason)
 	}
 }
 
-// Unsupport reports once that something cannot be tested.
-func (d *Document) Unsupport(format string, args ...any) {
-	if text := fmt.Sprintf(format, args...); !slices.Contains(d.Unsupported, text) {
-		d.Unsupported = append(d.Unsupported, text)
+// report reports once that something of the document cannot be tested.
+func (d *Document) report(format string, args ...any) { d.Unsupport("", format, args...) }
+
+// Unsupport reports once that something of an operation, or of the document, cannot be tested.
+func (d *Document) Unsupport(operation, format string, args ...any) {
+	promise := scenario.Promise{Operation: operation, Kind: scenario.NotUnderstood, Place: fmt.Sprintf(format, args...)}
+	if !slices.Contains(d.Unsupported, promise) {
+		d.Unsupported = append(d.Unsupported, promise)
 	}
 }
 

@@ -36,7 +36,12 @@ func described(t *testing.T, d *Document) string {
 	var text strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }
 	line("%s, version %s, at %q, with the headers %v", d.Title, d.Version, d.Base, slices.Sorted(maps.Keys(d.Headers)))
-	for _, reported := range slices.Sorted(slices.Values(d.Unsupported)) {
+	var unsupported []string
+	for _, promise := range d.Unsupported {
+		unsupported = append(unsupported, nameOf(promise))
+	}
+	slices.Sort(unsupported)
+	for _, reported := range unsupported {
 		line("not tested: %.150s", reported)
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Schemes())) {

@@ -29,7 +29,7 @@ func (d *Document) review() {
 			}
 		}
 		if len(operation.Spec.Callbacks) > 0 {
-			d.Unsupport("%s, callbacks", operation.ID)
+			d.Unsupport(operation.ID, "callbacks")
 		}
 	}
 }
@@ -56,11 +56,11 @@ func (r reviewer) schema(where string, reference *openapi3.SchemaRef) {
 	r.seen[visited] = true
 	r.pattern(where, visited)
 	if visited.Discriminator != nil {
-		r.document.Unsupport("%s: the discriminator; its schemas are checked as oneOf or anyOf", where)
+		r.document.report("%s: the discriminator; its schemas are checked as oneOf or anyOf", where)
 		visited.Discriminator = nil
 	}
 	if visited.Type.Is("string") && !schema.IsKnownFormat(visited.Format) {
-		r.document.Unsupport("%s: format %q", where, visited.Format)
+		r.document.report("%s: format %q", where, visited.Format)
 	}
 	for _, name := range slices.Sorted(maps.Keys(visited.Properties)) {
 		r.schema(where+jsonvalue.Pointer(name), visited.Properties[name])
@@ -77,6 +77,6 @@ func (r reviewer) pattern(where string, visited *openapi3.Schema) {
 	if schema.IsPattern(visited.Pattern) {
 		return
 	}
-	r.document.Unsupport("%s: pattern %q is not one that can be checked", where, visited.Pattern)
+	r.document.report("%s: pattern %q is not one that can be checked", where, visited.Pattern)
 	visited.Pattern = ""
 }

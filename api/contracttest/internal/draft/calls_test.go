@@ -195,7 +195,7 @@ func TestAccepted(t *testing.T) {
 		got := library(t, c.declared...).Accepted(scenario.Interaction{
 			Method: http.MethodGet, URL: "http://library.example" + c.path, Path: c.path,
 			RequestHeader: http.Header{c.header: {"x"}}, Status: c.status,
-		}, "")
+		}, scenario.Promise{})
 		if message(got) != c.want {
 			t.Errorf("%s: %q, want %q", name, message(got), c.want)
 		}

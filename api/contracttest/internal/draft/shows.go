@@ -46,7 +46,7 @@ func (s *Drafts) Shows(x scenario.Interaction, sent map[string]any, operation *d
 		case s.isManaged(of, operation, name):
 		case of != nil && operation == of.Create:
 			// Most tests begin with a create.
-			return scenario.BrokenBy(operation.ID+": "+name+" is not what was sent", "%s", isOther(name, sent, object))
+			return scenario.BrokenBy(scenario.Cause{Kind: scenario.SentIsLost, Operation: operation.ID, Place: name}, "%s", isOther(name, sent, object))
 		default:
 			return scenario.Brokenf("%s", isOther(name, sent, object))
 		}

@@ -122,11 +122,13 @@ func TestShows(t *testing.T) {
 func TestLostByCreate(t *testing.T) {
 	t.Parallel()
 	drafts := library(t)
-	for operation, want := range map[string]string{"createBook": "createBook: title is not what was sent", "changeBook": ""} {
+	for operation, want := range map[string]scenario.Cause{
+		"createBook": {Kind: scenario.SentIsLost, Operation: "createBook", Place: "title"}, "changeBook": {},
+	} {
 		x := scenario.Interaction{Status: http.StatusCreated, Body: []byte(`{"title":"b"}`)}
 		err := drafts.Shows(x, map[string]any{"title": "a"}, drafts.Document.Operation(operation))
 		if broken, is := errors.AsType[scenario.Broken](err); !is || broken.Cause != want {
-			t.Errorf("the cause of %s is %q, want %q", operation, broken.Cause, want)
+			t.Errorf("the cause of %s is %+v, want %+v", operation, broken.Cause, want)
 		}
 	}
 }

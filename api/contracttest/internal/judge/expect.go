@@ -11,18 +11,13 @@ import (
 // the document lists: a document that lists 500 does not make a crash right. That the status is documented is a
 // question of its own (response.go).
 
-// Broken says what is wrong with a service that has responded, as an error. A status of 500 or more is
+// broken says what is wrong with a service that has responded, as an error. A status of 500 or more is
 // a crash, whatever was expected.
-func (j *Judge) broken(x scenario.Interaction, rank scenario.Rank, of title, message string) error {
+func (j *Judge) broken(x scenario.Interaction, broken scenario.Broken) error {
 	if x.Status >= http.StatusInternalServerError {
-		return j.Crashed(x, Asked{}, message)
+		return j.Crashed(x, Asked{}, broken.Message)
 	}
-	return scenario.Broken{
-		Cause:   of.cause,
-		Root:    of.root,
-		Rank:    rank,
-		Message: message,
-	}
+	return broken
 }
 
 // nameOrMethod is the name of the operation that a request was for, or its method.
@@ -35,24 +30,19 @@ func (j *Judge) nameOrMethod(x scenario.Interaction) string {
 
 // Crashed says that a response is a failure of the service.
 func (j *Judge) Crashed(x scenario.Interaction, asked Asked, message string) error {
-	of := j.crash(x, asked)
-	return scenario.Broken{
-		Cause:   of.cause,
-		Root:    of.root,
-		Rank:    scenario.Crash,
-		Message: message,
-	}
+	cause, root := j.crash(x, asked)
+	return scenario.Broken{Cause: cause, Root: root, Rank: scenario.Crash, Message: message}
 }
 
 // Silent is the cause of requests that got no response, of which nothing more is known.
-func (j *Judge) Silent(x scenario.Interaction) string {
-	return j.nameOrMethod(x) + " gives no response"
+func (j *Judge) Silent(x scenario.Interaction) scenario.Cause {
+	return scenario.Cause{Kind: scenario.NoResponse, Operation: j.nameOrMethod(x)}
 }
 
 // Accepted returns an error unless a response is a success of the operation, or the request had a condition
 // that does not hold. A 412 is a success of a request that asked for one. promise is what the request was made
 // for, if that may be why it is refused.
-func (j *Judge) Accepted(x scenario.Interaction, promise string) error {
+func (j *Judge) Accepted(x scenario.Interaction, promise scenario.Promise) error {
 	if holdsNot(x) {
 		return nil
 	}
@@ -62,10 +52,13 @@ func (j *Judge) Accepted(x scenario.Interaction, promise string) error {
 		return nil
 	}
 	if x.Status >= http.StatusOK && x.Status < http.StatusMultipleChoices {
-		of := undocumentedSuccess(j.nameOrMethod(x), x.Status)
-		return j.broken(x, scenario.Undocumented, of, "no success of the document has this status")
+		cause, root := undocumentedSuccess(j.nameOrMethod(x), x.Status)
+		return scenario.Broken{Cause: cause, Root: root, Rank: scenario.Undocumented, Message: "no success of the document has this status"}
 	}
-	return j.broken(x, scenario.Behaviour, j.refusedTitle(x, promise), "the request is valid, but was refused")
+	cause, root := j.wronglyRefused(x, promise)
+	return j.broken(x, scenario.Broken{
+		Cause: cause, Root: root, Rank: scenario.Behaviour, Message: "the request is valid, but was refused",
+	})
 }
 
 // holdsNot reports whether a response says that a condition of the request does not hold (RFC 9110,
@@ -82,20 +75,26 @@ func holdsNot(x scenario.Interaction) bool {
 
 // Refused returns an error unless a response refuses a request for a reason. promise is what the test is
 // about. The status alone decides; what the response says of the reason, only the options can judge.
-func (j *Judge) Refused(x scenario.Interaction, why scenario.Violation, promise string) error {
+func (j *Judge) Refused(x scenario.Interaction, why scenario.Violation, promise scenario.Promise) error {
 	if !why.Allows(x.Status) {
 		message := fmt.Sprintf("the request must be refused (%s) with one of %v", why.Kind, why.Statuses())
 		if x.Status >= http.StatusInternalServerError {
 			return j.Crashed(x, Asked{&why, promise}, message)
 		}
-		return j.broken(x, scenario.Behaviour, j.notRefused(x, why, promise), message)
+		cause, root := j.notRefused(x, why, promise)
+		return scenario.Broken{Cause: cause, Root: root, Rank: scenario.Behaviour, Message: message}
 	}
 	if j.Settings.Refusal == nil {
 		return nil
 	}
 	for _, fault := range j.Settings.Refusal(why, x) {
-		cause := fmt.Sprintf("%s: %s: %s, %s", j.nameOrMethod(x), why.Kind, fault.Where, fault.Keyword)
-		return j.broken(x, scenario.Response, title{cause: cause}, fmt.Sprintf("the request was refused (%s), but %s", why.Kind, fault))
+		return j.broken(x, scenario.Broken{
+			Cause: scenario.Cause{
+				Kind: scenario.WrongRefusal, Operation: j.nameOrMethod(x), Violation: why.Kind, Place: fault.Where, Keyword: fault.Keyword,
+			},
+			Rank:    scenario.Response,
+			Message: fmt.Sprintf("the request was refused (%s), but %s", why.Kind, fault),
+		})
 	}
 	return nil
 }

@@ -31,7 +31,7 @@
 //
 // expect.go has the other question, which a test asks: was a request accepted, or refused for the right
 // reason? What is wrong then is an error, [scenario.Broken], and not a fault, because it ends the test. unexpected.go
-// and titles.go name the causes.
+// finds its cause.
 package judge
 
 import (

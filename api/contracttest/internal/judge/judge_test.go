@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/report"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
@@ -61,7 +62,7 @@ func TestAccepted(t *testing.T) {
 		{thing(304, ``, "If-None-Match"), 0, true},
 		{thing(304, ``, "If-Match"), scenario.Behaviour, false},
 	} {
-		err := judge.Accepted(c.x, "")
+		err := judge.Accepted(c.x, scenario.Promise{})
 		broken, _ := errors.AsType[scenario.Broken](err)
 		if (err == nil) != c.is || broken.Rank != c.rank {
 			t.Errorf("%d with %v: %+v", c.x.Status, c.x.RequestHeader, broken)
@@ -86,12 +87,12 @@ func TestFalseCondition(t *testing.T) {
 	judge := thingsJudge(t)
 	x := thing(304, ``, "If-Match")
 	for _, err := range []error{
-		judge.Accepted(x, "putThing, parameter If-Match type, accepted"),
-		judge.Refused(x, scenario.Violation{Kind: scenario.PreconditionFailed}, ""),
+		judge.Accepted(x, asPromise("putThing, parameter If-Match type, accepted")),
+		judge.Refused(x, scenario.Violation{Kind: scenario.PreconditionFailed}, scenario.Promise{}),
 	} {
 		broken, _ := errors.AsType[scenario.Broken](err)
-		if want := "putThing" + unconditional; broken.Cause != want {
-			t.Errorf("the cause is %q, want %q", broken.Cause, want)
+		if want := "putThing: a false If-Match or If-Unmodified-Since gives 304, and not 412"; report.Title(broken.Cause) != want {
+			t.Errorf("the cause is %q, want %q", report.Title(broken.Cause), want)
 		}
 	}
 }
@@ -111,10 +112,10 @@ func TestFailing(t *testing.T) {
 	} {
 		judge := thingsJudge(t)
 		judge.NoteFailing("putThing", c.plainest)
-		err := judge.Refused(thing(c.status, `{}`), scenario.Violation{Kind: scenario.NoCredentials}, "")
+		err := judge.Refused(thing(c.status, `{}`), scenario.Violation{Kind: scenario.NoCredentials}, scenario.Promise{})
 		broken, _ := errors.AsType[scenario.Broken](err)
-		if broken.Cause != c.want {
-			t.Errorf("after %d the cause is %q, want %q", c.plainest, broken.Cause, c.want)
+		if report.Title(broken.Cause) != c.want {
+			t.Errorf("after %d the cause is %q, want %q", c.plainest, report.Title(broken.Cause), c.want)
 		}
 	}
 }
@@ -131,9 +132,9 @@ func TestOpen(t *testing.T) {
 		{scenario.NoCredentials, "requests without credentials are not refused"},
 		{scenario.BadCredentials, "requests without credentials are not refused"},
 	} {
-		broken, _ := errors.AsType[scenario.Broken](judge.Refused(thing(200, `{}`), scenario.Violation{Kind: c.kind}, ""))
-		if broken.Cause != c.want {
-			t.Errorf("of %s the cause is %q, want %q", c.kind, broken.Cause, c.want)
+		broken, _ := errors.AsType[scenario.Broken](judge.Refused(thing(200, `{}`), scenario.Violation{Kind: c.kind}, scenario.Promise{}))
+		if report.Title(broken.Cause) != c.want {
+			t.Errorf("of %s the cause is %q, want %q", c.kind, report.Title(broken.Cause), c.want)
 		}
 	}
 }
@@ -153,17 +154,17 @@ func TestRoots(t *testing.T) {
 	form.RequestHeader = http.Header{"Content-Type": {"multipart/form-data"}}
 	for want, err := range map[string]error{
 		"the media type multipart/form-data without a body gives 500": judge.Crashed(form, Asked{Violation: &wholeBody}, ""),
-		"successes with 202 are not documented":                       judge.Accepted(thing(202, `{}`), ""),
-		"bodies that are required may be missing":                     judge.Refused(thing(200, `{}`), scenario.Violation{Kind: scenario.MissingBody}, ""),
-		"null is accepted where the document does not allow it":       judge.Refused(thing(200, `{}`), inBody, "putThing, body /name nullable, refused"),
-		"values of another type are accepted":                         judge.Refused(thing(200, `{}`), inBody, "putThing, body /name anyOf, refused"),
+		"successes with 202 are not documented":                       judge.Accepted(thing(202, `{}`), scenario.Promise{}),
+		"bodies that are required may be missing":                     judge.Refused(thing(200, `{}`), scenario.Violation{Kind: scenario.MissingBody}, scenario.Promise{}),
+		"null is accepted where the document does not allow it":       judge.Refused(thing(200, `{}`), inBody, asPromise("putThing, body /name nullable, refused")),
+		"values of another type are accepted":                         judge.Refused(thing(200, `{}`), inBody, asPromise("putThing, body /name anyOf, refused")),
 		`the body "` + strings.Repeat("7", 40) + `" gives 500`:        judge.Crashed(asking(strings.Repeat("7", 40)), Asked{Violation: &wholeBody}, ""),
 		`the body "1e999" gives 500`:                                  judge.Crashed(asking(`1e999`), Asked{Violation: &wholeBody}, ""),
-		"putThing in requests: valid members are refused with 400":    judge.Accepted(thing(400, `{}`), "putThing, body /name maxLength, accepted"),
+		"putThing in requests: valid members are refused with 400":    judge.Accepted(thing(400, `{}`), asPromise("putThing, body /name maxLength, accepted")),
 	} {
 		broken, _ := errors.AsType[scenario.Broken](err)
-		if broken.Root != want {
-			t.Errorf("the root of %q is %q, want %q", broken.Cause, broken.Root, want)
+		if report.Title(broken.Root) != want {
+			t.Errorf("the root of %+v is %+v, want %q", broken.Cause, broken.Root, want)
 		}
 	}
 	for name, err := range map[string]error{
@@ -172,8 +173,8 @@ func TestRoots(t *testing.T) {
 		"nothing asked":     judge.Crashed(asking(`1e999`), Asked{}, ""),
 	} {
 		broken, _ := errors.AsType[scenario.Broken](err)
-		if broken.Root != "" {
-			t.Errorf("the root of %s is %q", name, broken.Root)
+		if broken.Root != (scenario.Cause{}) {
+			t.Errorf("the root of %s is %+v", name, broken.Root)
 		}
 	}
 	for body, want := range map[string]string{
@@ -181,7 +182,7 @@ func TestRoots(t *testing.T) {
 		`{"id":"1"}`:  "",
 	} {
 		failures := judge.Failures(thing(200, body), "test", Asked{}, nil)
-		if len(failures) != 1 || failures[0].Root != want {
+		if len(failures) != 1 || titleOf(failures[0].Root) != want {
 			t.Errorf("of %s the failures are %v, want the root %q", body, failures, want)
 		}
 	}
@@ -217,9 +218,9 @@ func TestSeveral(t *testing.T) {
 	} {
 		x := scenario.Interaction{Method: "PUT", Path: "/patterns", RequestBody: []byte(body), Status: 200}
 		why := scenario.Violation{Kind: scenario.InvalidBody, In: "body"}
-		broken, _ := errors.AsType[scenario.Broken](judge.Refused(x, why, "putPattern, body oneOf, refused"))
-		if broken.Cause != want {
-			t.Errorf("of %s the cause is %q, want %q", body, broken.Cause, want)
+		broken, _ := errors.AsType[scenario.Broken](judge.Refused(x, why, asPromise("putPattern, body oneOf, refused")))
+		if report.Title(broken.Cause) != want {
+			t.Errorf("of %s the cause is %q, want %q", body, report.Title(broken.Cause), want)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/report"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 	"github.com/plantstore/plantstore/internal/testing/golden"
 	"github.com/plantstore/plantstore/internal/testing/must"
@@ -128,10 +129,10 @@ func (c responseCase) failures(j *Judge) (lines []string) {
 	var asked Asked
 	var wrong error
 	if promise, isAccepted := strings.CutPrefix(c.ask, "accepted"); isAccepted {
-		wrong = j.Accepted(c.x, strings.TrimSpace(promise))
+		wrong = j.Accepted(c.x, asPromise(strings.TrimSpace(promise)))
 	} else if c.ask != "" {
 		found := asks.FindStringSubmatch(c.ask)
-		asked = Asked{Violation: &scenario.Violation{Kind: scenario.Kind(found[1]), In: found[2], Pointer: found[3]}, Promise: found[4]}
+		asked = Asked{Violation: &scenario.Violation{Kind: scenario.Kind(found[1]), In: found[2], Pointer: found[3]}, Promise: asPromise(found[4])}
 		wrong = j.Refused(c.x, *asked.Violation, asked.Promise)
 	}
 	for _, failure := range j.Failures(c.x, "a test", asked, nil) {
@@ -144,14 +145,35 @@ func (c responseCase) failures(j *Judge) (lines []string) {
 	return lines
 }
 
+// promiseForm finds the parts of a promise of a place as the tests write it.
+var promiseForm = regexp.MustCompile(`^(\w+), (parameter|body) (?:(\S*) )?(\S+), (refused|accepted)$`)
+
+// asPromise is a promise of a place; another one is one of no place.
+func asPromise(text string) scenario.Promise {
+	parts := promiseForm.FindStringSubmatch(text)
+	if parts == nil {
+		return scenario.Promise{Kind: scenario.PromiseKind(text)}
+	}
+	duty := map[string]scenario.Duty{"refused": scenario.MustRefuse, "accepted": scenario.MustAccept}[parts[5]]
+	return scenario.Promise{Operation: parts[1], Kind: scenario.PromiseKind(parts[2]), Place: parts[3], Keyword: parts[4], Duty: duty}
+}
+
+// titleOf is the title of a cause, or nothing if there is none.
+func titleOf(cause scenario.Cause) string {
+	if cause == (scenario.Cause{}) {
+		return ""
+	}
+	return report.Title(cause)
+}
+
 // ranks are the names of ranks.
 var ranks = []string{"crash", "behaviour", "response", "undocumented", "header"}
 
 // shown is a failure.
-func shown(rank scenario.Rank, message, cause, root string) string {
-	line := fmt.Sprintf("  %s: %s\n    %s", ranks[rank], message, cause)
-	if root != "" {
-		line += "\n    root: " + root
+func shown(rank scenario.Rank, message string, cause, root scenario.Cause) string {
+	line := fmt.Sprintf("  %s: %s\n    %s", ranks[rank], message, report.Title(cause))
+	if root != (scenario.Cause{}) {
+		line += "\n    root: " + report.Title(root)
 	}
 	return line
 }

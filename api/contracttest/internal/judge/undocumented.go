@@ -100,18 +100,24 @@ func (j *Judge) optionsOfPath(x scenario.Interaction) []scenario.Fault {
 	if !j.Settings.Rules.Options {
 		return noFailure("OPTIONS", x)
 	}
-	return slices.Concat(
-		j.allow(x),
-		require(x.Status == http.StatusNoContent, "status", "OPTIONS", "must be 204"),
-		empty("OPTIONS", x),
-	)
+	faults := j.allow(x)
+	if x.Status != http.StatusNoContent {
+		faults = append(faults, wrongStatus("OPTIONS", http.StatusNoContent, "must be 204")...)
+	}
+	return append(faults, empty("OPTIONS", x)...)
+}
+
+// wrongStatus is a fault of a response that must have one status.
+func wrongStatus(keyword string, wanted int, message string) []scenario.Fault {
+	return []scenario.Fault{{Where: "status", Keyword: keyword, Message: message, Wanted: wanted}}
 }
 
 // refusal checks the response to a request that no operation serves. What the body must be, only the options know,
 // and a response to HEAD has none.
 func (j *Judge) refusal(why scenario.Violation, x scenario.Interaction) []scenario.Fault {
 	if !why.Allows(x.Status) {
-		return one("status", "paths", fmt.Sprintf("must be %d: the document has no such operation", why.Statuses()[0]))
+		wanted := why.Statuses()[0]
+		return wrongStatus("paths", wanted, fmt.Sprintf("must be %d: the document has no such operation", wanted))
 	}
 	if x.Method == http.MethodHead || j.Settings.Refusal == nil {
 		return nil

@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"fmt"
 	"net/http"
 	"path"
 	"slices"
@@ -10,85 +9,133 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
 // The causes of requests that are accepted and should not be, and of those that are refused and should not be.
 
-// succeeds says what an operation has accepted, where that is neither a parameter nor a member of a body.
-var succeeds = map[scenario.Kind]string{
-	scenario.UnknownPath:        "at a path that the document does not have",
-	scenario.UnknownMethod:      "with a method that the document does not have",
-	scenario.InvalidParameter:   "with an invalid parameter",
-	scenario.MalformedBody:      "with a body that is not JSON",
-	scenario.InvalidBody:        "with an invalid body",
-	scenario.UnknownPosition:    "from a position that does not exist",
-	scenario.UnknownResource:    "for what does not exist",
-	scenario.PreconditionFailed: "although the precondition does not hold",
-	scenario.Conflict:           "in spite of a conflict",
-}
-
-// ignored says of credentials that a service does not look at. That is mostly of the service as a whole.
-var ignored = map[scenario.Kind]string{
-	scenario.NoCredentials:  "requests without credentials are not refused",
-	scenario.BadCredentials: "requests with wrong credentials are not refused",
-	scenario.MissingScope:   "requests without the scope are not refused",
-}
-
-// notRefused is the title of a request that is not refused as it should be.
-func (j *Judge) notRefused(x scenario.Interaction, why scenario.Violation, promise string) title {
-	name := j.nameOrMethod(x)
+// notRefused is the cause of a request that is not refused as it should be.
+func (j *Judge) notRefused(x scenario.Interaction, why scenario.Violation, promise scenario.Promise) (cause, root scenario.Cause) {
+	cause.Operation = j.nameOrMethod(x)
 	isAccepted := x.Status < http.StatusBadRequest
-	isOfPlace := why.In != "" && promise != ""
+	isOfPlace := why.In != "" && promise != (scenario.Promise{})
 	switch {
 	case why.IsOfCredentials():
-		return title{cause: j.ignoredCredentials(name, why.Kind)}
-	case isAccepted && isOfPlace && why.In == "body":
-		return j.acceptedBody(x, why, constraint(promise))
+		return j.ignoredCredentials(cause.Operation, why.Kind), root
 	case isAccepted && isOfPlace:
-		return j.acceptedParameter(x, why, constraint(promise))
+		cause = j.accepted(x, why, promise.Keyword)
+		return cause, rootOfAccepted(cause)
 	case isUnconditional(x):
-		return title{cause: name + unconditional}
+		cause.Kind = scenario.FalseConditionIs304
 	case isAccepted && why.Kind == scenario.WrongMediaType:
 		// Media types are looked at in one place.
-		return title{cause: "bodies of another media type are accepted"}
+		return scenario.Cause{Kind: scenario.AcceptsAnyMediaType}, root
 	case isAccepted && why.Kind == scenario.MissingBody:
-		return title{cause: name + " succeeds without a body", root: "bodies that are required may be missing"}
+		cause.Kind = scenario.AcceptsNoBody
+		root.Kind = cause.Kind
 	case isAccepted:
-		return title{cause: fmt.Sprintf("%s succeeds %s", name, succeeds[why.Kind])}
+		cause.Kind = scenario.Succeeds
+		cause.Violation = why.Kind
+	default:
+		cause.Kind = scenario.RefusesOtherwise
+		cause.Violation = why.Kind
+		cause.Status = x.Status
 	}
-	return title{cause: fmt.Sprintf("%s: %s refused with %d", name, why.Kind, x.Status)}
+	return cause, root
 }
 
 // ignoredCredentials is the cause of a request that lacks credentials, or has wrong ones. An operation that needs none
 // cannot see that they are wrong.
-func (j *Judge) ignoredCredentials(operation string, kind scenario.Kind) string {
+func (j *Judge) ignoredCredentials(operation string, kind scenario.Kind) scenario.Cause {
 	if kind == scenario.NoCredentials {
 		j.open.Store(operation, true)
 	}
 	if _, isOpen := j.open.Load(operation); isOpen {
-		return ignored[scenario.NoCredentials]
+		kind = scenario.NoCredentials
 	}
-	return ignored[kind]
+	return scenario.Cause{Kind: scenario.IgnoresCredentials, Violation: kind}
+}
+
+// isUnconditional reports whether a response says that nothing has changed, and the request did not ask that: a condition
+// that does not hold was taken for one that asks it (RFC 9110, sections 13.1.1 and 13.1.4).
+func isUnconditional(x scenario.Interaction) bool {
+	hasAsked := x.HasRequestHeader("If-None-Match", "If-Modified-Since")
+	return x.Status == http.StatusNotModified && !hasAsked && x.HasRequestHeader("If-Match", "If-Unmodified-Since")
+}
+
+// decoded are keywords that libraries check, or the decoder of JSON, and seldom the code of one operation. Where values
+// that break one of them are accepted in several places, that has one root.
+var decoded = []string{"nullable", "type", "format"}
+
+// rootOfAccepted is what a value that is accepted has in common with others, or nothing.
+func rootOfAccepted(cause scenario.Cause) (root scenario.Cause) {
+	if slices.Contains(decoded, cause.Keyword) {
+		root = scenario.Cause{Kind: scenario.Accepts, Keyword: cause.Keyword}
+	}
+	return root
+}
+
+// accepted is the cause of a value of a body or a parameter that is accepted although a keyword forbids it.
+func (j *Judge) accepted(x scenario.Interaction, why scenario.Violation, keyword string) scenario.Cause {
+	if why.In != "body" {
+		name := path.Base(why.Pointer)
+		return scenario.Cause{
+			Kind: scenario.Accepts, In: "parameter", Operation: j.ownOperation(x, why.In, name), Place: name, Keyword: ofParts(keyword),
+		}
+	}
+	cause := j.placeInBody(x, why.Pointer, keyword)
+	isUnnamed := keyword == "additionalProperties" && !strings.HasSuffix(cause.Place, "/*")
+	switch {
+	case isUnnamed:
+		cause = j.placeInBody(x, strings.TrimSuffix(path.Dir(why.Pointer), "/"), keyword)
+	case keyword == "oneOf" && j.isSeveral(x, why.Pointer):
+		keyword = scenario.SeveralOf
+	default:
+		keyword = ofParts(keyword)
+	}
+	cause.Kind = scenario.Accepts
+	cause.Keyword = keyword
+	return cause
+}
+
+// isSeveral reports whether a body has an object somewhere that several schemas of a oneOf allow.
+func (j *Judge) isSeveral(x scenario.Interaction, pointer string) bool {
+	described := schema.At(j.taken(x), pointer)
+	body, _ := jsonvalue.Decode(x.RequestBody) // what is no JSON has no object
+	value := jsonvalue.Lookup(body, "#"+pointer)
+	if jsonvalue.Object(value) == nil {
+		return false
+	}
+	return slices.ContainsFunc(described.OneOf, func(branch *openapi3.SchemaRef) bool {
+		return j.Schemas.Allows(schema.Of(branch), value, schema.Request)
+	})
+}
+
+// ofParts is the keyword of a part that a value breaks which breaks a keyword of the whole. Tests send there what they
+// have sent to the first part, and that is a value of another type.
+func ofParts(keyword string) string {
+	switch keyword {
+	case "oneOf", "anyOf", "allOf", "additionalProperties":
+		return "type"
+	}
+	return keyword
 }
 
 // placeInBody is a place in the body that an operation takes. If a component has what the document says of it, that
 // is one cause for all operations that take it.
-func (j *Judge) placeInBody(x scenario.Interaction, pointer, keyword string) schema.Place {
+func (j *Judge) placeInBody(x scenario.Interaction, pointer, keyword string) scenario.Cause {
 	place := schema.Place{Pointer: pointer}
 	if taken := j.taken(x); taken != nil {
 		place = placeOf(scenario.Fault{Where: "body " + pointer, Keyword: keyword}, taken)
 	}
-	switch {
-	case place.Component != "":
-		place.Component += " in requests"
-	case j.isCommon(x, pointer):
-		place.Component = "requests"
-	default:
-		place.Component = j.nameOrMethod(x) + " in requests"
+	cause := scenario.Cause{In: "body", Component: place.Component, Place: place.Pointer}
+	isOfOne := place.Component == "" && !j.isCommon(x, pointer)
+	if isOfOne {
+		cause.Operation = j.nameOrMethod(x)
 	}
-	return place
+	return cause
 }
 
 // fewOperations is how many operations may describe one member alike by chance.
@@ -137,13 +184,12 @@ func bodyOf(operation *document.Operation) *openapi3.SchemaRef {
 	return media.Schema
 }
 
-// ofOperation is the beginning of a cause that is of one operation, or nothing if it is of a parameter that other
-// operations have, too.
-func (j *Judge) ofOperation(x scenario.Interaction, in, name string) string {
+// ownOperation is the operation of a request, or nothing if a cause is of a parameter that others have, too.
+func (j *Judge) ownOperation(x scenario.Interaction, in, name string) string {
 	if j.isShared(x, in, name) {
 		return ""
 	}
-	return j.nameOrMethod(x) + ": "
+	return j.nameOrMethod(x)
 }
 
 // isShared reports whether other operations have the parameter with a name that a request has in a place, empty: in
@@ -169,58 +215,36 @@ func isAlike(parameter, other *openapi3.Parameter) bool {
 	return textOf(wanted) == textOf(same)
 }
 
-// refusedTitle is the title of a valid request that is refused. A promise, if there is one, is the reason.
-func (j *Judge) refusedTitle(x scenario.Interaction, promise string) title {
-	name := j.nameOrMethod(x)
-	in, at := placeInPromise(promise)
+// wronglyRefused is the cause of a valid request that is refused. A promise, if there is one, is the reason.
+func (j *Judge) wronglyRefused(x scenario.Interaction, promise scenario.Promise) (cause, root scenario.Cause) {
+	mustAccept := promise.Duty == scenario.MustAccept
 	switch {
 	case isUnconditional(x):
-		return title{cause: name + unconditional}
-	case constraint(promise) == "additionalProperties":
-		// Services look for members that they do not know in one place.
-		return title{cause: fmt.Sprintf("members that no schema names are refused with %d", x.Status)}
-	case in == "body":
-		place := j.placeInBody(x, at, "required")
-		return title{
-			cause: fmt.Sprintf("%s: a valid %s is refused with %d", place.Component, place.Pointer, x.Status),
-			root:  fmt.Sprintf("%s: valid members are refused with %d", place.Component, x.Status),
-		}
-	case in == "parameter":
-		at = strings.TrimSuffix(at, "/*") // what takes no item takes no list
-		return title{cause: j.ofOperation(x, "", at) + fmt.Sprintf("a valid parameter %s is refused with %d", at, x.Status)}
+		return scenario.Cause{Kind: scenario.FalseConditionIs304, Operation: j.nameOrMethod(x)}, root
+	case promise.Keyword == "additionalProperties":
+		return scenario.Cause{Kind: scenario.RefusesUnnamed, Status: x.Status}, root
+	case mustAccept && promise.Kind == scenario.BodyKeyword && promise.Place != "":
+		root = j.placeInBody(x, promise.Place, "required")
+		root.Kind = scenario.RefusesMember
+		root.Status = x.Status
+		cause = root
+		root.Place = ""
+		return cause, root
+	case mustAccept && promise.Kind == scenario.ParameterKeyword:
+		at := strings.TrimSuffix(promise.Place, "/*") // what takes no item takes no list
+		return scenario.Cause{
+			Kind: scenario.RefusesParameter, Operation: j.ownOperation(x, "", at), Place: at, Status: x.Status,
+		}, root
 	}
-	return title{cause: fmt.Sprintf("%s: refuses valid requests with %d", name, x.Status)}
+	return scenario.Cause{Kind: scenario.RefusesValid, Operation: j.nameOrMethod(x), Status: x.Status}, root
 }
 
-// placeInPromise is the place in a promise, such as "createThing, body /name minLength, accepted": a pointer into
-// the body, or a parameter. Of the body as a whole it is nothing.
-func placeInPromise(promise string) (in, at string) {
-	words := strings.Fields(promise)
-	isOfPlace := len(words) > 2 && strings.HasSuffix(promise, ", accepted")
-	switch {
-	case isOfPlace && words[1] == "parameter", isOfPlace && strings.HasPrefix(words[2], "/"):
-		return words[1], words[2]
-	}
-	return "", ""
-}
-
-// echo is the cause of a wrong body that only has what a test has sent and the service should have refused; empty:
-// it is a fault of its own.
-func (j *Judge) echo(fault scenario.Fault, x scenario.Interaction, asked Asked) title {
+// isEcho reports whether a wrong body only has what a test has sent, and the service should have refused.
+func (j *Judge) isEcho(fault scenario.Fault, x scenario.Interaction, asked Asked) bool {
 	why := asked.Violation
 	isAccepted := why != nil && why.In == "body" && x.Status < http.StatusBadRequest
-	if !isAccepted || constraint(asked.Promise) != fault.Keyword {
-		return title{}
+	if !isAccepted || asked.Promise.Keyword != fault.Keyword {
+		return false
 	}
-	if path.Base(why.Pointer) != path.Base(pointerOf(fault)) {
-		return title{}
-	}
-	return j.notRefused(x, *why, asked.Promise)
-}
-
-// constraint is the end of a promise, which says what was accepted or refused: "minLength" of
-// "createThing, body /name minLength, refused".
-func constraint(promise string) string {
-	promise = strings.TrimSuffix(strings.TrimSuffix(promise, ", refused"), ", accepted")
-	return promise[strings.LastIndexByte(promise, ' ')+1:]
+	return path.Base(why.Pointer) == path.Base(pointerOf(fault))
 }

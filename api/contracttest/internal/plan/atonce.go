@@ -123,7 +123,7 @@ func changesOnce(method string) func(d *draft.Draft, x *resources.Resource) []sc
 				if len(changed.all) <= 1 {
 					return nil
 				}
-				cause := x.Operations[method].ID + ": several changes at the same time succeed with one If-Match"
+				cause := scenario.Cause{Kind: scenario.SeveralChangesAtOnce, Operation: x.Operations[method].ID}
 				if after.etag == before.etag {
 					cause = leavesETag(x, method)
 				}

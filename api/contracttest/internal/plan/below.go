@@ -83,13 +83,14 @@ func (p *Planner) belowTests() (all []Test) {
 		if x.Parent == nil {
 			continue
 		}
-		name := fmt.Sprintf("sequence, %s: what is below another one is not found", x.Create.ID)
-		test := newTest(name, func() []scenario.Step { return notBelowAnother(p.Draft(name), x) })
+		promise := scenario.Promise{Operation: x.Create.ID, Kind: scenario.NotBelowAnother}
+		test := p.testOf(promise, func(d *draft.Draft) []scenario.Step { return notBelowAnother(d, x) })
+		test.Shows = nil
 		for _, operation := range x.FindingOnes() {
 			above := operation.PathNames[len(operation.PathNames)-2]
-			test.Shows = append(test.Shows, effectPromise(operation, above))
+			test.Shows = append(test.Shows, scenario.Effect(operation.ID, above))
 		}
-		test.Shows = append(test.Shows, name)
+		test.Shows = append(test.Shows, promise)
 		all = append(all, test)
 	}
 	return append(all, p.needsParentTests()...)
@@ -104,13 +105,11 @@ func (p *Planner) needsParentTests() (all []Test) {
 		if isOfOwn || !use.Resource.RefusesAbsent(operation) || operation.Method == http.MethodPut {
 			continue
 		}
-		name := effectPromise(operation, use.Parameter)
-		test := newTest(name, func() []scenario.Step {
-			return needsParent(p.Draft(name), use.Resource, operation)
-		})
+		promise := scenario.Effect(operation.ID, use.Parameter)
+		test := p.testOf(promise, func(d *draft.Draft) []scenario.Step { return needsParent(d, use.Resource, operation) })
 		if use.Parent != nil {
 			above := operation.PathNames[slices.Index(operation.PathNames, use.Parameter)-1]
-			test.Shows = []string{effectPromise(operation, above), name}
+			test.Shows = []scenario.Promise{scenario.Effect(operation.ID, above), promise}
 		}
 		all = append(all, test)
 	}

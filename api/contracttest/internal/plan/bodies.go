@@ -10,6 +10,7 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
+	"github.com/plantstore/plantstore/api/contracttest/report"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
@@ -30,13 +31,15 @@ func (m *singleMaker) bodies() {
 	m.bodyExamples()
 	m.mediaTypes()
 	if m.operation.NeedsBody() {
-		m.addBody("no body", "body required, refused", nil).refused(scenario.MissingBody, "", "")
+		required := scenario.Promise{Kind: scenario.BodyPresence, Keyword: "required", Duty: scenario.MustRefuse}
+		m.addBody("no body", required, nil).refused(scenario.MissingBody, "", "")
 	} else {
-		m.addBody("no body", "body optional, accepted", nil).header.Del("Content-Type")
+		optional := scenario.Promise{Kind: scenario.BodyPresence, Keyword: "optional", Duty: scenario.MustAccept}
+		m.addBody("no body", optional, nil).header.Del("Content-Type")
 	}
 	for _, text := range values.OddBodies {
-		c := m.addBody(fmt.Sprintf("odd body: %q", text), "odd body, survived", []byte(text))
-		c.odd = true
+		survived := scenario.Promise{Kind: scenario.OddBody, Duty: scenario.MustSurvive}
+		c := m.addBody(fmt.Sprintf("odd body: %q", text), survived, []byte(text))
 		c.changed = &scenario.Violation{Kind: scenario.InvalidBody, In: "body"}
 	}
 	if m.operation.HasJSON() {
@@ -68,7 +71,7 @@ func (m *singleMaker) plainBody() []byte {
 }
 
 // addBody adds a test with a body that is sent as it is, whatever is wrong with it.
-func (m *singleMaker) addBody(name, promise string, body []byte) *single {
+func (m *singleMaker) addBody(name string, promise scenario.Promise, body []byte) *single {
 	c := m.add(name, promise)
 	c.body = bytes.Clone(body) // its buffer is larger, and all of them are kept
 	return c
@@ -76,7 +79,7 @@ func (m *singleMaker) addBody(name, promise string, body []byte) *single {
 
 // addValue adds a test with a body that is made of a value. Its identities may be those of other tests, as the
 // ends of a range are: what has them is removed before.
-func (m *singleMaker) addValue(name, promise string, value any) *single {
+func (m *singleMaker) addValue(name string, promise scenario.Promise, value any) *single {
 	c := m.addBody(name, promise, jsonvalue.Encode(value))
 	c.shared = m.Values.SharedIdentities(m.operation.BodySchema(), value)
 	return c
@@ -91,7 +94,9 @@ func (m *singleMaker) bodyVariant(variant values.Variant) {
 	if variant.Keyword == "additionalProperties" {
 		at = strings.TrimSuffix(at, "/"+schema.UnknownMember) // the object forbids it
 	}
-	promise := fmt.Sprintf("body %s %s, %s", values.Place(at), variant.Keyword, variant.Outcome())
+	promise := scenario.Promise{
+		Operation: m.operation.ID, Kind: scenario.BodyKeyword, Place: values.Place(at), Keyword: variant.Keyword, Duty: variant.Duty(),
+	}
 	if variant.Demand {
 		m.demand(promise)
 		return
@@ -108,7 +113,7 @@ func (m *singleMaker) bodyVariant(variant values.Variant) {
 		}
 		c := m.addValue("", promise, renamed.Value)
 		c.keeps = values.Place(renamed.Pointer)
-		c.name = fmt.Sprintf("%s, %s: %.60s", m.operation.ID, promise, c.body)
+		c.name = fmt.Sprintf("%s: %.60s", report.Name(promise), c.body)
 		if !variant.Valid {
 			c.refused(scenario.InvalidBody, "body", renamed.Pointer)
 		}
@@ -146,7 +151,7 @@ func (m *singleMaker) bodyExamples() {
 		value := jsonvalue.Normal(examples[name].Value.Value)
 		// Else the document is wrong; its reader has listed it.
 		if m.Values.Fits(m.operation.BodySchema(), value) {
-			m.addValue("example "+name, "request example "+name, value)
+			m.addValue("example "+name, scenario.Promise{Kind: scenario.BodyExample, Place: name}, value)
 		}
 	}
 }
@@ -156,7 +161,9 @@ func (m *singleMaker) bodyExamples() {
 func (m *singleMaker) mediaTypes() {
 	mediaType, _ := m.operation.Body()
 	others := []string{"application/xml"}
-	exactly := m.addBody("media type, accepted", "media type "+mediaType+", accepted", m.plainBody())
+	accepted := scenario.Promise{Kind: scenario.MediaTypeOfBody, Place: mediaType, Duty: scenario.MustAccept}
+	refused := scenario.Promise{Kind: scenario.MediaTypeOfBody, Place: mediaType, Duty: scenario.MustRefuse}
+	exactly := m.addBody("media type, accepted", accepted, m.plainBody())
 	if m.Rules.StrictMediaTypes {
 		exactly.header.Set("Content-Type", mediaType+"; charset=utf-8")
 		others = []string{"", "text/plain", "application/xml", mediaType + "; charset=utf-16", mediaType + "x"}
@@ -165,7 +172,7 @@ func (m *singleMaker) mediaTypes() {
 		if m.operation.Content().Get(other) != nil {
 			continue // a media type range covers it
 		}
-		c := m.addBody(fmt.Sprintf("media type %q", other), "media type "+mediaType+", refused", m.plainBody())
+		c := m.addBody(fmt.Sprintf("media type %q", other), refused, m.plainBody())
 		c.refused(scenario.WrongMediaType, "", "").header.Set("Content-Type", other)
 	}
 }
@@ -173,10 +180,9 @@ func (m *singleMaker) mediaTypes() {
 // oddForm adds a test of a form that is announced only, without a body and without the boundary of its parts: some
 // services look for them in any request that may have a body, and fail.
 func (m *singleMaker) oddForm() {
-	c := m.add("odd media type", "odd media type, survived")
+	c := m.add("odd media type", scenario.Promise{Kind: scenario.OddMediaType, Duty: scenario.MustSurvive})
 	c.header.Set("Content-Type", "multipart/form-data")
 	c.body = nil
-	c.odd = true
 	c.changed = &scenario.Violation{Kind: scenario.InvalidBody, In: "body"}
 }
 
@@ -195,9 +201,10 @@ func (m *singleMaker) malformed() {
 			text{"nested deep", strings.Repeat("[", 100) + strings.Repeat("]", 100)},
 		)
 	}
+	promise := scenario.Promise{Kind: scenario.WellFormedBody, Duty: scenario.MustRefuse}
 	for _, malformed := range texts {
 		if malformed.body != plain {
-			c := m.addBody("malformed body: "+malformed.name, "body well-formed, refused", []byte(malformed.body))
+			c := m.addBody("malformed body: "+malformed.name, promise, []byte(malformed.body))
 			c.refused(scenario.MalformedBody, "", "")
 		}
 	}

@@ -43,10 +43,9 @@ func conditionsOf(operation *document.Operation) (headers []string) {
 
 // conditionTest is the test of what a conditional header of an operation does.
 func (p *Planner) conditionTest(x *resources.Resource, operation *document.Operation, header string) Test {
-	name := effectPromise(operation, header)
-	return newTest(name, func() []scenario.Step {
+	return p.testOf(scenario.Effect(operation.ID, header), func(d *draft.Draft) []scenario.Step {
 		c := condition{
-			Draft:     p.Draft(name),
+			Draft:     d,
 			resource:  x,
 			operation: operation,
 			header:    header,
@@ -241,7 +240,7 @@ func (c *condition) putAbsent() scenario.Step {
 		case isNotFound, !c.isIfMatch() && got.Status < http.StatusMultipleChoices:
 			return nil
 		case c.isIfMatch():
-			return c.Judge.Refused(got, scenario.Violation{Kind: scenario.PreconditionFailed}, effectPromise(c.operation, c.header))
+			return c.Judge.Refused(got, scenario.Violation{Kind: scenario.PreconditionFailed}, scenario.Effect(c.operation.ID, c.header))
 		}
 		return scenario.Brokenf("%s with %s: * must create what does not exist, the status is %d", c.operation.ID, c.header, got.Status)
 	}

@@ -28,7 +28,7 @@ func (p *Planner) countsOf(l *resources.List) (all []listCase) {
 		for filter := range l.Filters {
 			if operation.Parameter("query", filter) != nil {
 				steps := func(t *listTest) []scenario.Step { return t.countsAsListed(operation, filter) }
-				all = append(all, listCase{effectPromise(operation, filter), steps})
+				all = append(all, listCase{scenario.Effect(operation.ID, filter), steps})
 			}
 		}
 	}

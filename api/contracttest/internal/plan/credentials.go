@@ -89,7 +89,7 @@ func (m *singleMaker) formsOfCredentials(scheme string) {
 
 // addAccess adds a test with some credentials, which the service must accept or refuse.
 func (m *singleMaker) addAccess(name string, refused scenario.Kind, access scenario.Access) {
-	c := m.add("credentials "+name, "security, "+name)
+	c := m.add("credentials "+name, scenario.Promise{Kind: scenario.Security, Place: name})
 	c.access = access
 	isFirst := !slices.ContainsFunc(m.tests.singles, func(other *single) bool { return other.order == plain })
 	switch {

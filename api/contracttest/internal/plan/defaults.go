@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 
@@ -37,8 +36,8 @@ func (p *Planner) defaultTests() (all []Test) {
 		if x.Operations[http.MethodGet] == nil || len(defaultsOf(p.Values, x)) == 0 {
 			continue
 		}
-		name := fmt.Sprintf("sequence, %s: what is left out has its default", x.Create.ID)
-		all = append(all, newTest(name, func() []scenario.Step { return takesDefaults(p.Draft(name), x) }))
+		promise := scenario.Promise{Operation: x.Create.ID, Kind: scenario.TakesDefaults}
+		all = append(all, p.testOf(promise, func(d *draft.Draft) []scenario.Step { return takesDefaults(d, x) }))
 	}
 	return all
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/lessons"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
 // A service may refuse a valid request for what only it knows. Such a refusal accuses no service, so the promise is
@@ -31,11 +32,11 @@ func (s *surroundings) noteTwin(status int) {
 
 // reason is what a request was made for, if that may be why it is refused: the plainest one, which is like it but for
 // that, was accepted.
-func (s *surroundings) reason() string {
+func (s *surroundings) reason() scenario.Promise {
 	if s.draft.Lessons.Of(s.operation).IsPlainAccepted {
 		return s.promise
 	}
-	return ""
+	return scenario.Promise{}
 }
 
 // deletesNothing reports whether a request that was refused deletes what it names, and no test has created that. Services

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
 // The tests of one request of an operation are made when they are asked for, which is several times in a run: see
@@ -15,8 +16,8 @@ type operationTests struct {
 	// The singles were too large to be kept.
 	isForgotten bool
 	// Promises of constraints, whether tests try them or not.
-	promises    []string
-	unsupported []string
+	promises    []scenario.Promise
+	unsupported []scenario.Promise
 }
 
 const (

@@ -27,8 +27,8 @@ import (
 func (p *Planner) listTests() (all []Test) {
 	for _, l := range p.Resources.Lists {
 		for _, c := range append(casesOf(l), p.countsOf(l)...) {
-			all = append(all, newTest(c.name, func() []scenario.Step {
-				return c.steps(&listTest{Draft: p.Draft(c.name), list: l})
+			all = append(all, p.testOf(c.promise, func(d *draft.Draft) []scenario.Step {
+				return c.steps(&listTest{Draft: d, list: l})
 			}))
 		}
 	}
@@ -37,8 +37,8 @@ func (p *Planner) listTests() (all []Test) {
 
 // listCase is a promise of a list, and what shows it.
 type listCase struct {
-	name  string
-	steps func(*listTest) []scenario.Step
+	promise scenario.Promise
+	steps   func(*listTest) []scenario.Step
 }
 
 // casesOf are the promises of a list, those of its parameters first.
@@ -54,9 +54,9 @@ func casesOf(l *resources.List) (all []listCase) {
 		all = append(all, defaultCaseOf(l, name)...)
 	}
 	if l.HasLink() {
-		all = append(all, listCase{"sequence, a walk by Link meets every resource once", (*listTest).walkByLink})
+		all = append(all, listCase{scenario.Promise{Kind: scenario.WalkByLink}, (*listTest).walkByLink})
 	}
-	return append(all, listCase{"sequence, " + l.Operation + " shows what exists", (*listTest).showsAll})
+	return append(all, listCase{scenario.Promise{Operation: l.Operation, Kind: scenario.ListShowsAll}, (*listTest).showsAll})
 }
 
 // effectOf is what a parameter does, if the document has it: the options may name one that it does not have.
@@ -64,7 +64,7 @@ func effectOf(l *resources.List, parameter string, steps func(*listTest) []scena
 	if l.Parameter(parameter) == nil {
 		return nil
 	}
-	return []listCase{{effectPromise(l.ReadBy, parameter), steps}}
+	return []listCase{{scenario.Effect(l.Operation, parameter), steps}}
 }
 
 // defaultCaseOf is what a list is without a parameter, if the document says which default it has.
@@ -74,7 +74,7 @@ func defaultCaseOf(l *resources.List, name string) []listCase {
 		return nil
 	}
 	steps := func(t *listTest) []scenario.Step { return t.defaultOf(parameter) }
-	return []listCase{{l.Operation + ", default of parameter " + name, steps}}
+	return []listCase{{scenario.Default(l.Operation, name), steps}}
 }
 
 // listTest is a test of a list in one run.

@@ -27,7 +27,7 @@ func twoThings(d *draft.Draft, x *resources.Resource) (one, other *scenario.Thin
 
 // oneIdentity says that two resources have the same identity, which fails tests of all kinds.
 func oneIdentity(x *resources.Resource, id any) error {
-	return scenario.BrokenBy(x.Create.ID+": two resources have one identity", "two resources have the identity %v", id)
+	return scenario.BrokenBy(scenario.Cause{Kind: scenario.TwoHaveOneIdentity, Operation: x.Create.ID}, "two resources have the identity %v", id)
 }
 
 // deletesOne fails if another resource changes when one is deleted, or when one is created then:

@@ -8,6 +8,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
+	"github.com/plantstore/plantstore/api/contracttest/report"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
@@ -18,8 +19,8 @@ func (m *singleMaker) parameters() {
 		m.parameterVariants(parameter)
 		// Without a parameter of the path there would be another path.
 		if parameter.Required && parameter.In != "path" {
-			promise := "parameter " + parameter.Name + " required, refused"
-			m.add(promise, promise).refused(scenario.InvalidParameter, parameter.In, "/"+parameter.Name).unset(parameter)
+			promise := scenario.Promise{Kind: scenario.ParameterKeyword, Place: parameter.Name, Keyword: "required", Duty: scenario.MustRefuse}
+			m.add(report.Name(promise), promise).refused(scenario.InvalidParameter, parameter.In, "/"+parameter.Name).unset(parameter)
 		}
 	}
 	if m.Rules.RefusesUnknown != nil {
@@ -30,7 +31,7 @@ func (m *singleMaker) parameters() {
 // unknownParameter adds a test of a parameter that the document does not have. OpenAPI does not say what
 // becomes of it, so only a service whose options do is tested.
 func (m *singleMaker) unknownParameter() {
-	c := m.add("unknown parameter", "unknown parameter")
+	c := m.add("unknown parameter", scenario.Promise{Kind: scenario.UnknownParameter, Keyword: "parameter"})
 	c.query = append(c.query, "unknown-parameter=1")
 	if m.Rules.RefusesUnknown(m.operation.Declared()) {
 		c.refused(scenario.InvalidParameter, "query", "/unknown-parameter")
@@ -40,12 +41,12 @@ func (m *singleMaker) unknownParameter() {
 // oddParameter adds tests of texts that services have crashed on.
 func (m *singleMaker) oddParameter(parameter *openapi3.Parameter) {
 	for _, text := range oddTexts(parameter) {
-		c := m.add("odd parameter "+parameter.Name+": "+text, "odd parameter "+parameter.Name+", survived")
+		survived := scenario.Promise{Kind: scenario.OddParameter, Place: parameter.Name, Duty: scenario.MustSurvive}
+		c := m.add("odd parameter "+parameter.Name+": "+text, survived)
 		// A service looks at a condition after it has found what the condition is of.
 		if parameter.In != "header" {
 			c.withoutResource(m.firstInPath(parameter), m.Values)
 		}
-		c.odd = true
 		c.changed = &scenario.Violation{Kind: scenario.InvalidParameter, In: parameter.In, Pointer: "/" + parameter.Name}
 		if parameter.In == "query" {
 			text = url.QueryEscape(parameter.Name) + "=" + text
@@ -88,7 +89,7 @@ func (m *singleMaker) parameterVariants(parameter *openapi3.Parameter) {
 //	GET /tools?limit=0    refused, where the document says "minimum: 1"
 //	GET /tools?limit=1    accepted
 func (m *singleMaker) parameter(parameter *openapi3.Parameter, variant values.ParameterVariant) {
-	c := m.add(variant.Promise+": "+variant.Shown, variant.Promise)
+	c := m.add(report.Name(variant.Promise)+": "+variant.Shown, variant.Promise)
 	c.set(parameter, variant.Text)
 	c.about = parameter.Name
 	if parameter.In == "path" {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/draft"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
@@ -24,15 +25,15 @@ func (p *Planner) pathTests() (all []Test) {
 		unoffered := slices.DeleteFunc(p.withOddMethod(standardMethods...), func(method string) bool {
 			return p.Document.Serving(method, path) != nil
 		})
-		all = append(all, pathTest("methods that "+path+" does not offer", path, unoffered...))
+		all = append(all, p.pathTest(scenario.UnofferedMethods, path, unoffered...))
 		if p.Rules.Options {
-			all = append(all, pathTest("OPTIONS "+path, path, http.MethodOptions))
+			all = append(all, p.pathTest(scenario.OptionsOfPath, path, http.MethodOptions))
 		}
 		if !p.Document.HasPath(path + "/") {
-			all = append(all, pathTest("no path "+path+"/", path+"/", p.withOddMethod("GET", "POST", "OPTIONS")...))
+			all = append(all, p.pathTest(scenario.NoPath, path+"/", p.withOddMethod("GET", "POST", "OPTIONS")...))
 		}
 	}
-	return append(all, pathTest("no path /nowhere", "/nowhere", p.withOddMethod("GET", "HEAD", "POST", "OPTIONS")...))
+	return append(all, p.pathTest(scenario.NoPath, "/nowhere", p.withOddMethod("GET", "HEAD", "POST", "OPTIONS")...))
 }
 
 // withOddMethod adds the odd method, if the options say that everything must be as HTTP says.
@@ -44,8 +45,8 @@ func (p *Planner) withOddMethod(methods ...string) []string {
 }
 
 // pathTest sends requests with several methods, and whatever credentials there are.
-func pathTest(name, path string, methods ...string) Test {
-	return newTest(name, func() (steps []scenario.Step) {
+func (p *Planner) pathTest(kind scenario.PromiseKind, path string, methods ...string) Test {
+	return p.testOf(scenario.Promise{Kind: kind, Place: path}, func(*draft.Draft) (steps []scenario.Step) {
 		for _, method := range methods {
 			steps = append(steps, scenario.Step{Send: func() (scenario.Request, error) {
 				return scenario.Request{

@@ -122,21 +122,14 @@ func interrupted(first, others iter.Seq[Test], isTime func() bool) iter.Seq[Test
 	}
 }
 
-// areaOf is the part of the service that a test is about: where the paths of its first operation begin.
+// areaOf is the part of the service that a test is about: where the path of its operation begins.
 func (p *Planner) areaOf(test Test) string {
-	for _, operation := range p.Document.Operations {
-		if isOf(operation, test.Name) {
-			area, _, _ := strings.Cut(strings.TrimPrefix(operation.Template, "/"), "/")
-			return area
-		}
+	operation := p.Document.Operation(test.Promise().Operation)
+	if operation == nil {
+		return "the service"
 	}
-	return "the service"
-}
-
-// isOf reports whether a promise, or the name of a test, begins with an operation.
-func isOf(operation *document.Operation, promise string) bool {
-	rest, begins := strings.CutPrefix(strings.TrimPrefix(promise, "sequence, "), operation.ID)
-	return begins && strings.IndexAny(rest, ",: ") == 0
+	area, _, _ := strings.Cut(strings.TrimPrefix(operation.Template, "/"), "/")
+	return area
 }
 
 // families are the tests that are not of one request, but for those of random bodies.

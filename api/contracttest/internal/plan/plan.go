@@ -89,6 +89,7 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/lessons"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
+	"github.com/plantstore/plantstore/api/contracttest/report"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
@@ -179,9 +180,18 @@ func (p *Planner) PlainTest(operation *document.Operation) (test Test, ok bool) 
 	return Test{}, false
 }
 
-// newTest is a test of one promise, which is its name.
-func newTest(name string, steps func() []scenario.Step) Test {
-	return Test{Test: scenario.Test{Name: name, Steps: steps}, Number: values.NumberOf(name)}
+// newTest is a test with a name. What it draws depends on the name alone.
+func newTest(name string, shows scenario.Promise, steps func() []scenario.Step) Test {
+	return Test{
+		Test:   scenario.Test{Name: name, Shows: []scenario.Promise{shows}, Steps: steps},
+		Number: values.NumberOf(name),
+	}
+}
+
+// testOf is a test of one promise, which is its name.
+func (p *Planner) testOf(promise scenario.Promise, steps func(*draft.Draft) []scenario.Step) Test {
+	name := report.Name(promise)
+	return newTest(name, promise, func() []scenario.Step { return steps(p.Draft(name)) })
 }
 
 // whyNotTested is why the options want no tests of an operation, or nothing.
@@ -195,9 +205,8 @@ func (p *Planner) isWanted(test Test) bool {
 	if len(p.Unwanted) == 0 {
 		return true
 	}
-	return slices.ContainsFunc(slices.Concat(test.Promises(), []string{test.Name}), func(promise string) bool {
-		return slices.ContainsFunc(p.Document.Operations, func(operation *document.Operation) bool {
-			return isOf(operation, promise) && p.whyNotTested(operation) == ""
-		})
+	return slices.ContainsFunc(test.Shows, func(promise scenario.Promise) bool {
+		operation := p.Document.Operation(promise.Operation)
+		return operation != nil && p.whyNotTested(operation) == ""
 	})
 }

@@ -15,22 +15,26 @@ import (
 // Promises are collected without sending anything, so that a report can say what was not tried, too. A
 // promise comes from the document, never from a test: a test that is lost leaves its promise untried.
 
-// A promise is named by the operation, then by what it promises: "addThing, body /name minLength,
-// refused".
-
-// effectPromise is that the effect of a parameter is seen: one that a service accepts and ignores keeps
-// no promise.
-func effectPromise(operation *document.Operation, parameter string) string {
-	return fmt.Sprintf("%s, effect of parameter %s", operation.ID, parameter)
+// ResponsePromise is that of a response. That something broke is one promise for all
+// operations: what may break belongs to none of them.
+func ResponsePromise(operation *document.Operation, key string) scenario.Promise {
+	promise := scenario.Promise{Kind: scenario.ListedResponse, Status: key}
+	if key != fmt.Sprint(http.StatusInternalServerError) {
+		promise.Operation = operation.ID
+	}
+	return promise
 }
 
-// ResponsePromise names a response. That something broke is one promise for all
-// operations: what may break belongs to none of them.
-func ResponsePromise(operation *document.Operation, key string) string {
-	if key == fmt.Sprint(http.StatusInternalServerError) {
-		return "any operation, " + key
-	}
-	return operation.ID + ", " + key
+// headerPromise is that of a header of a response.
+func headerPromise(response scenario.Promise, name string) scenario.Promise {
+	response.Kind = scenario.HeaderOfResponse
+	response.Place = name
+	return response
+}
+
+// examplePromise is that of an example of a parameter or a body.
+func examplePromise(operation *document.Operation, kind scenario.PromiseKind, name string) scenario.Promise {
+	return scenario.Promise{Operation: operation.ID, Kind: kind, Place: name}
 }
 
 const (
@@ -40,13 +44,12 @@ const (
 	notMade      = "the run was stopped before the tests of it were made"
 )
 
-// Promises lists the names of all promises of the document, sorted, and why some of them cannot be
-// tested.
-func (p *Planner) Promises() (all []string, untested map[string]string) {
-	untested = map[string]string{}
-	isShown := map[string]bool{}
+// Promises lists all promises of the document, some of them more than once, and why some of them cannot be tested.
+func (p *Planner) Promises() (all []scenario.Promise, untested map[scenario.Promise]string) {
+	untested = map[scenario.Promise]string{}
+	isShown := map[scenario.Promise]bool{}
 	for test := range ofFamilies(append(p.families(), p.randomTests)...) {
-		for _, promise := range test.Promises() {
+		for _, promise := range test.Shows {
 			isShown[promise] = true
 			all = append(all, promise)
 			if !p.isWanted(test) {
@@ -56,7 +59,7 @@ func (p *Planner) Promises() (all []string, untested map[string]string) {
 	}
 	for _, operation := range p.Document.Operations {
 		for _, parameter := range operation.Parameters {
-			if effect := effectPromise(operation, parameter.Name); !isShown[effect] {
+			if effect := scenario.Effect(operation.ID, parameter.Name); !isShown[effect] {
 				untested[effect] = untoldEffect
 			}
 		}
@@ -69,58 +72,49 @@ func (p *Planner) Promises() (all []string, untested map[string]string) {
 		all = append(all, promises...)
 		tests := p.promisesOf(operation)
 		if tests == nil {
-			name := operation.ID + ", requests: what else the document says of them"
-			untested[name] = notMade
-			all = append(all, name)
+			unmade := scenario.Promise{Operation: operation.ID, Kind: scenario.UnmadeTests}
+			untested[unmade] = notMade
+			all = append(all, unmade)
 			continue
 		}
 		all = append(all, tests.promises...)
-		for _, name := range tests.unsupported {
-			untested[name] = cmp.Or(p.whyNotTested(operation), untestable)
-			all = append(all, name)
+		for _, promise := range tests.unsupported {
+			untested[promise] = cmp.Or(p.whyNotTested(operation), untestable)
+			all = append(all, promise)
 		}
 	}
-	for _, name := range p.Document.Unsupported {
-		untested[name] = untestable
-		all = append(all, name)
+	for _, promise := range p.Document.Unsupported {
+		untested[promise] = untestable
+		all = append(all, promise)
 	}
-	slices.Sort(all)
-	return slices.Compact(all), untested
-}
-
-// Promises are what the test shows.
-func (t Test) Promises() []string {
-	if len(t.Shows) == 0 {
-		return []string{t.Name}
-	}
-	return t.Shows
+	return all, untested
 }
 
 // constraints lists the promises of what an operation takes, whether tests try them or not.
-func constraints(operation *document.Operation) (all []string) {
+func constraints(operation *document.Operation) (all []scenario.Promise) {
 	for _, parameter := range operation.Parameters {
-		all = append(all, effectPromise(operation, parameter.Name))
+		all = append(all, scenario.Effect(operation.ID, parameter.Name))
 		if wanted, _ := document.ParameterSchema(parameter); wanted.Default != nil {
-			all = append(all, operation.ID+", default of parameter "+parameter.Name)
+			all = append(all, scenario.Default(operation.ID, parameter.Name))
 		}
 	}
 	for name := range operation.BodyExamples() {
-		all = append(all, operation.ID+", request example "+name)
+		all = append(all, examplePromise(operation, scenario.BodyExample, name))
 	}
 	return all
 }
 
 // documented lists what responses must show: each status and header that
 // the document lists, and success with each example of a parameter.
-func documented(operation *document.Operation) (all []string) {
+func documented(operation *document.Operation) (all []scenario.Promise) {
 	for name := range operation.ParameterExamples() {
-		all = append(all, operation.ID+", example of parameter "+name)
+		all = append(all, examplePromise(operation, scenario.ParameterExample, name))
 	}
 	for key, response := range operation.Spec.Responses.Map() {
 		promise := ResponsePromise(operation, key)
 		all = append(all, promise)
 		for name := range response.Value.Headers {
-			all = append(all, promise+", header "+name)
+			all = append(all, headerPromise(promise, name))
 		}
 	}
 	return all
@@ -128,7 +122,7 @@ func documented(operation *document.Operation) (all []string) {
 
 // Shown lists the promises that a response without fault shows. Of promises that are known to be kept,
 // some are left out.
-func (p *Planner) Shown(x scenario.Interaction, isKnown func(promise string) bool) (shown []string) {
+func (p *Planner) Shown(x scenario.Interaction, isKnown func(scenario.Promise) bool) (shown []scenario.Promise) {
 	operation := p.Document.Find(x.Method, x.Path)
 	if operation == nil {
 		return nil // outside the document
@@ -138,7 +132,7 @@ func (p *Planner) Shown(x scenario.Interaction, isKnown func(promise string) boo
 	shown = append(shown, promise)
 	for name := range response.Headers {
 		if len(x.Header.Values(name)) > 0 {
-			shown = append(shown, promise+", header "+name)
+			shown = append(shown, headerPromise(promise, name))
 		}
 	}
 	// A refused example proves nothing.
@@ -151,10 +145,10 @@ func (p *Planner) Shown(x scenario.Interaction, isKnown func(promise string) boo
 
 // shownBodyExamples lists the examples that the body of a request is. Comparing is expensive, so those that
 // are known are left out.
-func shownBodyExamples(operation *document.Operation, x scenario.Interaction, isKnown func(string) bool) (shown []string) {
+func shownBodyExamples(operation *document.Operation, x scenario.Interaction, isKnown func(scenario.Promise) bool) (shown []scenario.Promise) {
 	var sent any
 	for name, example := range operation.BodyExamples() {
-		promise := operation.ID + ", request example " + name
+		promise := examplePromise(operation, scenario.BodyExample, name)
 		if isKnown(promise) {
 			continue
 		}
@@ -170,7 +164,7 @@ func shownBodyExamples(operation *document.Operation, x scenario.Interaction, is
 }
 
 // shownParameters lists the examples of parameters that a request has.
-func shownParameters(operation *document.Operation, x scenario.Interaction) (shown []string) {
+func shownParameters(operation *document.Operation, x scenario.Interaction) (shown []scenario.Promise) {
 	_, query, _ := strings.Cut(x.URL, "?")
 	sent := strings.Split(query, "&")
 	inPath := operation.PathValues(x.Path)
@@ -178,7 +172,7 @@ func shownParameters(operation *document.Operation, x scenario.Interaction) (sho
 		i := slices.Index(operation.PathNames, name)
 		isInPath := i >= 0 && inPath[i] == example
 		if isInPath || slices.Contains(sent, example) {
-			shown = append(shown, operation.ID+", example of parameter "+name)
+			shown = append(shown, examplePromise(operation, scenario.ParameterExample, name))
 		}
 	}
 	return shown

@@ -11,6 +11,7 @@ import (
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/plan"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
+	"github.com/plantstore/plantstore/api/contracttest/report"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 
 	"github.com/plantstore/plantstore/internal/testing/golden"
@@ -19,7 +20,7 @@ import (
 // TestPromises compares the promises of documents, and why some of them have no test, with testdata/promises.txt.
 func TestPromises(t *testing.T) {
 	t.Parallel()
-	seven := scenario.Test{Name: "seven", Shows: []string{"listPlants, effect of parameter note"}}
+	seven := scenario.Test{Name: "seven", Shows: []scenario.Promise{scenario.Effect("listPlants", "note")}}
 	var text strings.Builder
 	for _, c := range []struct {
 		name  string
@@ -32,10 +33,15 @@ func TestPromises(t *testing.T) {
 	} {
 		all, untested := c.of.planner(t).Promises()
 		fmt.Fprintf(&text, "%s\n", c.name)
+		lines := map[string]bool{}
 		for _, promise := range all {
-			if why := untested[promise]; c.shown(promise, why) {
-				fmt.Fprintf(&text, "    %s\n", strings.TrimSuffix(promise+" ("+why+")", " ()"))
+			name := report.Name(promise)
+			if why := untested[promise]; c.shown(name, why) {
+				lines["    "+strings.TrimSuffix(name+" ("+why+")", " ()")+"\n"] = true
 			}
+		}
+		for _, line := range slices.Sorted(maps.Keys(lines)) {
+			text.WriteString(line)
 		}
 	}
 	golden.Compare(t, "testdata/promises.txt", text.String())
@@ -45,6 +51,14 @@ func TestPromises(t *testing.T) {
 var lessRequests = plan.Settings{
 	Declared: resources.Declarations{LeaveOut: map[string]string{"sendForm": "it sends mail"}},
 	Unwanted: map[string]string{"find": "not asked for", "createNote": "not asked for", "getNote": "not asked for"},
+}
+
+// namesOf are the names of promises.
+func namesOf(promises []scenario.Promise) (names []string) {
+	for _, promise := range promises {
+		names = append(names, report.Name(promise))
+	}
+	return names
 }
 
 func isOfSeveral(promise, _ string) bool {
@@ -82,7 +96,7 @@ func TestPlan(t *testing.T) {
 			if test.Refuses != "" {
 				text.WriteString(", refused by " + test.Refuses)
 			}
-			if shows := test.Promises(); !slices.Equal(shows, []string{test.Name}) {
+			if shows := namesOf(test.Shows); !slices.Equal(shows, []string{test.Name}) {
 				text.WriteString(", shows " + strings.Join(shows, "; "))
 			}
 			text.WriteString("\n")
@@ -114,14 +128,14 @@ func TestShown(t *testing.T) {
 		"an example in another place": {scenario.Interaction{Method: "GET", Path: "/seen/b/5", URL: "http://x/seen/b/5", Status: 200}, "see, 200"},
 		"no operation":                {scenario.Interaction{Method: "GET", Path: "/nowhere", Status: 200}, ""},
 	} {
-		shown := p.Shown(c.x, func(string) bool { return false })
-		if got := strings.Join(shown, "; "); got != c.want {
+		shown := p.Shown(c.x, func(scenario.Promise) bool { return false })
+		if got := strings.Join(namesOf(shown), "; "); got != c.want {
 			t.Errorf("%s shows %q, want %q", name, got, c.want)
 		}
 	}
-	isKnown := func(promise string) bool { return strings.Contains(promise, "example") }
+	isKnown := func(promise scenario.Promise) bool { return promise.Kind == scenario.BodyExample }
 	if shown := p.Shown(scenario.Interaction{Method: "POST", Path: "/notes", Status: 201, RequestBody: note}, isKnown); len(shown) != 1 {
-		t.Errorf("an example that is known is shown again: %q", shown)
+		t.Errorf("an example that is known is shown again: %+v", shown)
 	}
 }
 

@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"fmt"
-
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
@@ -31,7 +29,8 @@ func (p *Planner) randomTests() (all []Test) {
 		if !canBeDrawn(operation) || p.maker(operation).unwritable() != "" {
 			continue
 		}
-		test := newTest(operation.ID+", random bodies", nil)
+		promise := scenario.Promise{Operation: operation.ID, Kind: scenario.RandomBodies}
+		test := p.testOf(promise, nil)
 		test.Draws = draws
 		test.Drawn = func(drawn *values.Draws) scenario.Test {
 			return p.drawnTest(operation, described, drawn)
@@ -51,7 +50,7 @@ func canBeDrawn(operation *document.Operation) bool {
 // drawnTest is the test of a request with a random body. Half of the bodies have a fault, if one can be made.
 func (p *Planner) drawnTest(operation *document.Operation, described *openapi3.Schema, drawn *values.Draws) scenario.Test {
 	generator := p.Values.ForTest(operation.ID)
-	c := p.plainest(operation, "random bodies", "random bodies", generator)
+	c := p.plainest(operation, "random bodies", scenario.Promise{Kind: scenario.RandomBodies}, generator)
 	value := generator.Draw(drawn, described)
 	c.body = jsonvalue.Encode(value)
 	if drawn.Coin() {
@@ -75,5 +74,8 @@ func (c *single) spoil(generator *values.Generator, drawn *values.Draws, object 
 	c.body = jsonvalue.Encode(spoilt)
 	c.refused(scenario.InvalidBody, "body", pointer)
 	c.keeps = values.Place(pointer)
-	c.promise = fmt.Sprintf("%s, body %s %s, refused", c.operation.ID, values.Place(pointer), keyword)
+	c.promise.Kind = scenario.BodyKeyword
+	c.promise.Place = c.keeps
+	c.promise.Keyword = keyword
+	c.promise.Duty = scenario.MustRefuse
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/draft"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/lessons"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
@@ -82,11 +83,10 @@ func rehearsalOrder(one, other *document.Operation) int {
 // rehearsal is the test of the first request of an operation. It shows no promise, but what is wrong with a response
 // is wrong here, too.
 func (p *Planner) rehearsal(operation *document.Operation) Test {
-	name := operation.ID + ", first request"
-	test := newTest(name, func() []scenario.Step {
-		draft := p.Draft(name)
-		c := p.plainest(operation, "first request", "first request", draft.Values)
-		r := &rehearsal{surroundings: surroundings{single: c, draft: draft}}
+	promise := scenario.Promise{Operation: operation.ID, Kind: scenario.FirstRequest}
+	test := p.testOf(promise, func(d *draft.Draft) []scenario.Step {
+		c := p.plainest(operation, "first request", promise, d.Values)
+		r := &rehearsal{surroundings: surroundings{single: c, draft: d}}
 		r.attempts = r.allAttempts()
 		return append(r.creations(), r.try(0)...)
 	})

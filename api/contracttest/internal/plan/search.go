@@ -49,7 +49,7 @@ func (s *search) add(found page) error {
 	}
 	for i, id := range found.ids {
 		if s.seen[id] != nil {
-			return scenario.BrokenBy(s.list.Operation+": pages have a resource twice", "the pages of the list have %s twice: %v", id, found.ids)
+			return scenario.BrokenBy(scenario.Cause{Kind: scenario.ListedTwice, Operation: s.list.Operation}, "the pages of the list have %s twice: %v", id, found.ids)
 		}
 		s.seen[id] = found.items[i]
 	}
@@ -75,5 +75,5 @@ func (s *search) lacks(missing string) error {
 	if s.list.IsInferred && s.list.IsPartial() {
 		return scenario.Untried("its description leaves open whether it has everything")
 	}
-	return scenario.BrokenBy(s.list.Operation+": pages lack what exists", "the list ends after %d resources, and lacks %v", len(s.seen), missing)
+	return scenario.BrokenBy(scenario.Cause{Kind: scenario.ListLacks, Operation: s.list.Operation}, "the list ends after %d resources, and lacks %v", len(s.seen), missing)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
+	"github.com/plantstore/plantstore/api/contracttest/report"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
@@ -26,7 +27,7 @@ import (
 
 // sequence is a test over a resource with what it needs.
 type sequence struct {
-	name    string
+	promise scenario.PromiseKind
 	methods []string // the resource must have operations with them
 	steps   func(d *draft.Draft, x *resources.Resource) []scenario.Step
 	of      func(x *resources.Resource) bool // nil: of all
@@ -34,22 +35,22 @@ type sequence struct {
 
 // sequences are the tests that any resource has, in the order in which they run.
 var sequences = []sequence{
-	{"a read sees a create", []string{http.MethodGet}, readSeesCreate, nil},
-	{"a read sees a replacement", []string{http.MethodGet, http.MethodPut}, readSeesReplacement, nil},
-	{"a read sees a change", []string{http.MethodGet, http.MethodPatch}, readSeesChange, nil},
-	{"a deleted resource is gone", []string{http.MethodGet, http.MethodDelete}, deletedIsGone, nil},
-	{"a replacement changes no other resource", []string{http.MethodGet, http.MethodPut}, replacesOne, nil},
-	{"a deletion changes no other resource", []string{http.MethodGet, http.MethodDelete}, deletesOne, nil},
-	{"an identity is assigned once", []string{http.MethodDelete}, assignsAnother, (*resources.Resource).AssignsOnce},
-	{"a replacement changes the ETag", []string{http.MethodGet, http.MethodPut}, changesETag(http.MethodPut), (*resources.Resource).HasETag},
-	{"a change changes the ETag", []string{http.MethodGet, http.MethodPatch}, changesETag(http.MethodPatch), (*resources.Resource).HasETag},
-	{"a create replaces nothing", []string{http.MethodGet}, createsNew, (*resources.Resource).RefusesConflicts},
-	{"creates at the same time have identities of their own", nil, identitiesDiffer, (*resources.Resource).AssignsIdentity},
-	{"of creates at the same time with one identity, one succeeds", nil, createsOne, (*resources.Resource).RefusesConflicts},
-	{"of replacements at the same time with one If-Match, one succeeds", []string{http.MethodGet, http.MethodPut}, changesOnce(http.MethodPut), takesIfMatch(http.MethodPut)},
-	{"of changes at the same time with one If-Match, one succeeds", []string{http.MethodGet, http.MethodPatch}, changesOnce(http.MethodPatch), takesIfMatch(http.MethodPatch)},
+	{scenario.ReadSeesCreate, []string{http.MethodGet}, readSeesCreate, nil},
+	{scenario.ReadSeesReplacement, []string{http.MethodGet, http.MethodPut}, readSeesReplacement, nil},
+	{scenario.ReadSeesChange, []string{http.MethodGet, http.MethodPatch}, readSeesChange, nil},
+	{scenario.DeletedIsGone, []string{http.MethodGet, http.MethodDelete}, deletedIsGone, nil},
+	{scenario.ReplacesOne, []string{http.MethodGet, http.MethodPut}, replacesOne, nil},
+	{scenario.DeletesOne, []string{http.MethodGet, http.MethodDelete}, deletesOne, nil},
+	{scenario.AssignsOnce, []string{http.MethodDelete}, assignsAnother, (*resources.Resource).AssignsOnce},
+	{scenario.PutChangesETag, []string{http.MethodGet, http.MethodPut}, changesETag(http.MethodPut), (*resources.Resource).HasETag},
+	{scenario.PatchChangesETag, []string{http.MethodGet, http.MethodPatch}, changesETag(http.MethodPatch), (*resources.Resource).HasETag},
+	{scenario.CreateReplacesNone, []string{http.MethodGet}, createsNew, (*resources.Resource).RefusesConflicts},
+	{scenario.CreatesDiffer, nil, identitiesDiffer, (*resources.Resource).AssignsIdentity},
+	{scenario.CreatesOne, nil, createsOne, (*resources.Resource).RefusesConflicts},
+	{scenario.PutsOnce, []string{http.MethodGet, http.MethodPut}, changesOnce(http.MethodPut), takesIfMatch(http.MethodPut)},
+	{scenario.PatchesOnce, []string{http.MethodGet, http.MethodPatch}, changesOnce(http.MethodPatch), takesIfMatch(http.MethodPatch)},
 	// Of others, a read sees it.
-	{"a replacement removes what it does not have", []string{http.MethodGet, http.MethodPut}, putRemoves, func(x *resources.Resource) bool {
+	{scenario.PutRemoves, []string{http.MethodGet, http.MethodPut}, putRemoves, func(x *resources.Resource) bool {
 		return x.IsInferred
 	}},
 }
@@ -67,44 +68,45 @@ func (s sequence) fits(x *resources.Resource) bool {
 // the methods of HTTP promise. One that needs an operation that the document does not have is left out.
 func (p *Planner) resourceTests() (all []Test) {
 	for _, x := range p.Resources.All {
-		add := func(what string, steps func(*draft.Draft, *resources.Resource) []scenario.Step, shows ...string) {
-			name := fmt.Sprintf("sequence, %s: %s", x.Create.ID, what)
-			test := newTest(name, func() []scenario.Step { return steps(p.Draft(name), x) })
-			test.Shows = append(shows, name)
-			all = append(all, test)
+		add := func(kind scenario.PromiseKind, steps func(*draft.Draft, *resources.Resource) []scenario.Step) {
+			promise := scenario.Promise{Operation: x.Create.ID, Kind: kind}
+			all = append(all, p.testOf(promise, func(d *draft.Draft) []scenario.Step { return steps(d, x) }))
 		}
 		for _, method := range x.Methods() {
-			operation := x.Operations[method]
-			to := "link to "
-			if x.IsInferred {
-				to = "its identity leads to "
-			}
-			leads := func(d *draft.Draft, x *resources.Resource) []scenario.Step {
-				return identityLeads(d, x, operation)
-			}
-			add(to+operation.ID, leads, effectPromise(operation, p.Resources.UseOf(operation).Parameter))
+			all = append(all, p.leadsTest(x, x.Operations[method]))
 		}
 		if x.HasLocation() {
-			add("Location leads to the resource", locationLeads)
+			add(scenario.LocationLeads, locationLeads)
 		}
 		for _, sequence := range sequences {
 			if sequence.fits(x) {
-				add(sequence.name, sequence.steps)
+				add(sequence.promise, sequence.steps)
 			}
 		}
 		if x.Operations[http.MethodGet] != nil && p.Rules.Head {
-			add("HEAD is GET without a body", headIsGet)
+			add(scenario.HeadIsGet, headIsGet)
 		}
 	}
 	return all
 }
 
+// leadsTest is the test that the identity of what was created leads to an operation.
+func (p *Planner) leadsTest(x *resources.Resource, operation *document.Operation) Test {
+	promise := scenario.Promise{Operation: x.Create.ID, Kind: scenario.LinkLeads, Place: operation.ID}
+	if x.IsInferred {
+		promise.Kind = scenario.IdentityLeads
+	}
+	test := p.testOf(promise, func(d *draft.Draft) []scenario.Step { return identityLeads(d, x, operation) })
+	test.Shows = []scenario.Promise{scenario.Effect(operation.ID, p.Resources.UseOf(operation).Parameter), promise}
+	return test
+}
+
 // declaredSequences returns the tests that the options add.
 func (p *Planner) declaredSequences() (all []Test) {
 	for _, declared := range p.Sequences {
-		name := "sequence, " + declared.Name
-		test := newTest(name, declared.Steps)
-		test.Shows = append(slices.Clone(declared.Shows), name)
+		promise := scenario.Promise{Kind: scenario.DeclaredSequence, Place: declared.Name}
+		test := newTest(report.Name(promise), promise, declared.Steps)
+		test.Shows = append(slices.Clone(declared.Shows), promise)
 		test.Cleanup = declared.Cleanup
 		all = append(all, test)
 	}
@@ -335,8 +337,8 @@ func changesETag(method string) func(d *draft.Draft, x *resources.Resource) []sc
 }
 
 // leavesETag is the cause of failures of conditions, too: they need an ETag that has changed.
-func leavesETag(x *resources.Resource, method string) string {
-	return x.Operations[method].ID + " leaves the ETag as it was"
+func leavesETag(x *resources.Resource, method string) scenario.Cause {
+	return scenario.Cause{Kind: scenario.ETagStays, Operation: x.Operations[method].ID}
 }
 
 // headIsGet compares HEAD of a resource with GET. Headers that change with time or with the connection are

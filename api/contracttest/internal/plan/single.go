@@ -25,7 +25,7 @@ import (
 // single is a test of one request that was made from the document.
 type single struct {
 	name    string
-	promise string // what a pass shows
+	promise scenario.Promise // what a pass shows
 
 	operation  *document.Operation
 	parameters map[string]string // of the path, escaped
@@ -46,17 +46,17 @@ type single struct {
 	about, keeps string
 
 	why *scenario.Violation // nil: the service must not refuse it
-	odd bool                // it may refuse it or not, but must not fail
 	// What is odd about it, for the cause if it does.
 	changed *scenario.Violation
 	order   order
 }
 
 // plainest returns the plainest valid request of an operation.
-func (p *Planner) plainest(operation *document.Operation, name, promise string, drawn *values.Generator) *single {
+func (p *Planner) plainest(operation *document.Operation, name string, promise scenario.Promise, drawn *values.Generator) *single {
+	promise.Operation = operation.ID
 	c := &single{
 		name:       operation.ID + ", " + name,
-		promise:    operation.ID + ", " + promise,
+		promise:    promise,
 		operation:  operation,
 		parameters: map[string]string{},
 		header:     http.Header{},
@@ -81,7 +81,7 @@ func (p *Planner) plainest(operation *document.Operation, name, promise string, 
 }
 
 // add adds the plainest valid request, which the caller changes.
-func (m *singleMaker) add(name, promise string) *single {
+func (m *singleMaker) add(name string, promise scenario.Promise) *single {
 	c := m.plainest(m.operation, name, promise, m.Values)
 	m.tests.singles = append(m.tests.singles, c)
 	return c
@@ -192,11 +192,10 @@ func withMember(body []byte, name string, value any) []byte {
 // response and what has changed are checked.
 func (c *single) test(p *Planner) Test {
 	remove := func() []scenario.Step { return removals(p.Draft(c.name), c) }
-	test := newTest(c.name, func() []scenario.Step {
+	test := newTest(c.name, c.promise, func() []scenario.Step {
 		around := surroundings{single: c, draft: p.Draft(c.name)}
 		return append(remove(), around.steps()...)
 	})
-	test.Shows = []string{c.promise}
 	test.Cleanup = remove
 	if c.why != nil {
 		test.Refuses = c.operation.ID
@@ -235,6 +234,9 @@ func (p *Planner) Requests() iter.Seq[scenario.Request] {
 		}
 	}
 }
+
+// isOdd reports whether the service may refuse the request or not, but must not fail.
+func (c *single) isOdd() bool { return c.promise.Duty == scenario.MustSurvive }
 
 // isOfAccess reports whether a test is about credentials, so that its request alone shows nothing.
 func (c *single) isOfAccess() bool { return c.access.IsOfCredentials() }

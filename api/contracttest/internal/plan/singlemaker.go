@@ -1,14 +1,13 @@
 package plan
 
 import (
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
 // singleMaker makes the tests of one request of an operation.
@@ -22,11 +21,7 @@ type singleMaker struct {
 // make adds the tests, unless no request of the operation can be written at all.
 func (m *singleMaker) make() {
 	if m.isNotTested() {
-		why := m.unwritable()
-		if m.whyNotTested(m.operation) != "" {
-			why = "left out" // the reason is beside it
-		}
-		m.unsupport("requests: %s", why)
+		m.unsupport(m.unwritable(), "")
 		return
 	}
 	m.credentials()
@@ -39,12 +34,12 @@ func (m *singleMaker) make() {
 	}
 	m.otherMediaTypes()
 	if why := m.unwritable(); why != "" {
-		m.unsupport("requests: %s", why)
+		m.unsupport(why, m.unwritableParameter())
 		m.tests.singles = nil
 	}
 	m.putInOrder()
 	if m.Values.TakeExhausted() {
-		m.unsupport("values of schemas that refer to each other in many ways")
+		m.unsupport(scenario.EndlessSchema, "")
 	}
 }
 
@@ -55,7 +50,7 @@ func (m *singleMaker) isNotTested() bool {
 
 // putInOrder says when each test runs, and lists the promises, each once.
 func (m *singleMaker) putInOrder() {
-	seen := map[string]bool{}
+	seen := map[scenario.Promise]bool{}
 	for _, demanded := range m.tests.promises {
 		seen[demanded] = false
 	}
@@ -65,7 +60,7 @@ func (m *singleMaker) putInOrder() {
 		case c.order == plain: // it stays there
 		case clears:
 			c.order = clearing
-		case strings.Contains(c.name, ", odd "):
+		case c.isOdd():
 			c.order = odd
 		case isDelete(m.operation) && c.use == nil: // it may be all that there is
 			c.order = clearing
@@ -86,13 +81,15 @@ func (p *Planner) clears(operation *document.Operation) bool {
 }
 
 // unsupport reports something of the operation that no test tries.
-func (m *singleMaker) unsupport(format string, args ...any) {
-	m.tests.unsupported = append(m.tests.unsupported, m.operation.ID+", "+fmt.Sprintf(format, args...))
+func (m *singleMaker) unsupport(kind scenario.PromiseKind, place string) {
+	promise := scenario.Promise{Operation: m.operation.ID, Kind: kind, Place: place}
+	m.tests.unsupported = append(m.tests.unsupported, promise)
 }
 
 // demand adds a promise of the operation, whether a test tries it or not.
-func (m *singleMaker) demand(promise string) {
-	m.tests.promises = append(m.tests.promises, m.operation.ID+", "+promise)
+func (m *singleMaker) demand(promise scenario.Promise) {
+	promise.Operation = m.operation.ID
+	m.tests.promises = append(m.tests.promises, promise)
 }
 
 // otherMediaTypes reports bodies that are not JSON.
@@ -100,25 +97,31 @@ func (m *singleMaker) otherMediaTypes() {
 	used, _ := m.operation.Body()
 	for _, other := range slices.Sorted(maps.Keys(m.operation.Content())) {
 		if other != used && !document.IsJSON(other) {
-			m.unsupport("body as %s", other)
+			m.unsupport(scenario.UntestedMediaType, other)
 		}
 	}
 }
 
 // unwritable returns why no request of the operation can be written, or nothing.
-func (m *singleMaker) unwritable() string {
-	if m.operation.NeedsUnread {
-		return "they need what is not in the document, or not understood"
+func (m *singleMaker) unwritable() scenario.PromiseKind {
+	switch {
+	case m.whyNotTested(m.operation) != "":
+		return scenario.LeftOut
+	case m.operation.NeedsUnread:
+		return scenario.NeedsUnread
+	case m.operation.BodySchema() == nil && m.operation.NeedsBody():
+		return scenario.UnwritableBody
+	case m.unwritableParameter() != "":
+		return scenario.UnwritableParameter
 	}
-	if why := m.whyNotTested(m.operation); why != "" {
-		return why
-	}
-	if m.operation.BodySchema() == nil && m.operation.NeedsBody() {
-		return "its body is required and has no media type that a test can write"
-	}
+	return ""
+}
+
+// unwritableParameter is the first parameter that is required, and for which there is no value, or nothing.
+func (m *singleMaker) unwritableParameter() string {
 	for _, parameter := range m.operation.Parameters {
 		if _, ok := m.Values.BaseParameter(parameter); !ok && parameter.Required {
-			return "no value for its required parameter " + parameter.Name
+			return parameter.Name
 		}
 	}
 	return ""

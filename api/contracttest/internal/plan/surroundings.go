@@ -84,7 +84,7 @@ func (s *surroundings) check(x scenario.Interaction) error {
 	switch {
 	case s.absent && x.Status == http.StatusNotFound:
 		return s.checkNotFound(x)
-	case s.odd:
+	case s.isOdd():
 		return s.checkOdd(x)
 	case s.why != nil:
 		return s.checkRefused(x)
@@ -109,7 +109,7 @@ const (
 // checkNotFound checks the response to a request whose path names nothing. A service that looks for that first
 // need not see the body. But it has read the parameters, or it would have refused the right ones.
 func (s *surroundings) checkNotFound(x scenario.Interaction) error {
-	isOfParameter := strings.Contains(s.promise, " parameter ")
+	isOfParameter := s.promise.Kind == scenario.ParameterKeyword || s.promise.Kind == scenario.OddParameter
 	switch {
 	case s.why != nil && !slices.Contains([]string{"body", ""}, s.why.In):
 		return s.draft.Judge.Refused(x, *s.why, s.promise)
@@ -193,7 +193,7 @@ func (s *surroundings) missing() scenario.Untried {
 // after checks that a refused request has changed nothing. A service that refuses and stores all the same
 // is worse than one that accepts.
 func (s *surroundings) after(scenario.Interaction) (steps []scenario.Step) {
-	if s.why == nil || s.odd {
+	if s.why == nil || s.isOdd() {
 		return nil
 	}
 	if s.before {

@@ -19,6 +19,7 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
 	"github.com/plantstore/plantstore/api/contracttest/internal/plan"
 	"github.com/plantstore/plantstore/api/contracttest/internal/run"
+	"github.com/plantstore/plantstore/api/contracttest/report"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
@@ -99,8 +100,8 @@ func verdictOf(outcome scenario.Outcome) string {
 	var lines []string
 	for _, failure := range outcome.Failures {
 		line := "broken: " + failure.Message
-		if failure.Cause != failure.Test {
-			line += " (" + failure.Cause + ")"
+		if title := report.Title(failure.Cause); title != failure.Test {
+			line += " (" + title + ")"
 		}
 		lines = append(lines, line)
 	}

@@ -116,9 +116,9 @@ func (s *Set) addLink(from *document.Operation, link *openapi3.Link) {
 		isTop := !strings.Contains(member, "/")
 		switch {
 		case !isBody, !isKnown:
-			s.document.Unsupport("%s, link to %s by %v", from.ID, link.OperationID, expression)
+			s.document.Unsupport(from.ID, "link to %s by %v", link.OperationID, expression)
 		case !isTop, !canFollow(from, to):
-			s.document.Unsupport("%s, link to %s: only a POST without path parameters can be followed", from.ID, link.OperationID)
+			s.document.Unsupport(from.ID, "link to %s: only a POST without path parameters can be followed", link.OperationID)
 		default:
 			of := scenario.Resource{ID: member, Assigned: source == "$response"}
 			s.addUse(from, to, of, strings.TrimPrefix(parameter, "path."), false)

@@ -27,7 +27,7 @@ type drawnRun struct {
 	test   plan.Test
 	target Target
 
-	told     map[string]bool // causes
+	told     map[scenario.Cause]bool
 	failures []scenario.Failure
 }
 
@@ -38,7 +38,7 @@ func (r *Runner) runDrawn(ctx context.Context, test plan.Test, target Target) sc
 		ctx:    ctx,
 		test:   test,
 		target: target,
-		told:   map[string]bool{},
+		told:   map[scenario.Cause]bool{},
 	}
 	random := rand.New(rand.NewPCG(r.Plan.Seed, test.Number))
 	for range test.Draws {

@@ -55,7 +55,7 @@ func TestDraws(t *testing.T) {
 		if heads < 2 {
 			return nil
 		}
-		return scenario.BrokenBy("heads", "%d heads", heads)
+		return scenario.BrokenBy(causeOf("heads"), "%d heads", heads)
 	}), target)
 	if len(outcome.Failures) != 1 || outcome.Failures[0].Message != "2 heads" {
 		t.Errorf("it is told that %+v", outcome.Failures)
@@ -64,7 +64,7 @@ func TestDraws(t *testing.T) {
 	outcome = runner.Run(t.Context(), drawn(func(draws *values.Draws) error {
 		attempts++
 		draws.Coin()
-		return scenario.BrokenBy(fmt.Sprintf("cause %d", attempts), "of attempt %d", attempts)
+		return scenario.BrokenBy(causeOf(fmt.Sprintf("cause %d", attempts)), "of attempt %d", attempts)
 	}), target)
 	const smaller = 4 // one number can be made smaller in so many ways
 	if len(outcome.Failures) != 20 || attempts != 20+mostShrunk*smaller {

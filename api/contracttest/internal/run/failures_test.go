@@ -10,6 +10,7 @@ import (
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
 	"github.com/plantstore/plantstore/api/contracttest/internal/plan"
+	"github.com/plantstore/plantstore/api/contracttest/report"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
@@ -52,7 +53,7 @@ func TestNoResponse(t *testing.T) {
 		got := said(outcome)
 		if len(outcome.Failures) > 0 {
 			failure := outcome.Failures[0]
-			got = fmt.Sprintf("%d %s: %s", failure.Rank, failure.Cause, failure.Message)
+			got = fmt.Sprintf("%d %s: %s", failure.Rank, report.Title(failure.Cause), failure.Message)
 			if failure.Sent.URL != "http://pots.example/pots/7" || failure.Sent.Status != 0 {
 				t.Errorf("%s: sent was %+v", name, failure.Sent)
 			}
@@ -61,6 +62,19 @@ func TestNoResponse(t *testing.T) {
 			t.Errorf("%s: %s after %d requests, want %s after %d", name, got, service.sent, c.want, c.sent)
 		}
 	}
+}
+
+// promisesOf are promises with names.
+func promisesOf(names ...string) (all []scenario.Promise) {
+	for _, name := range names {
+		all = append(all, scenario.Promise{Kind: scenario.DeclaredPromise, Place: name})
+	}
+	return all
+}
+
+// causeOf is a cause with a title.
+func causeOf(title string) scenario.Cause {
+	return scenario.Cause{Kind: scenario.BrokenPromise, Promise: promisesOf(title)[0]}
 }
 
 // A failure has the test, the last request without what is secret, and a cause: its own, the crash of the service, or the
@@ -73,18 +87,18 @@ func TestFailureOf(t *testing.T) {
 		want   string
 	}{
 		"a promise":                  {404, scenario.Brokenf("wrong"), "1 shown: wrong, sent GET"},
-		"a cause":                    {404, scenario.BrokenBy("a cause", "wrong"), "1 a cause: wrong, sent GET"},
-		"a cause and a crash":        {500, scenario.BrokenBy("a cause", "wrong"), "1 a cause: wrong, sent GET"},
+		"a cause":                    {404, scenario.BrokenBy(causeOf("a cause"), "wrong"), "1 a cause: wrong, sent GET"},
+		"a cause and a crash":        {500, scenario.BrokenBy(causeOf("a cause"), "wrong"), "1 a cause: wrong, sent GET"},
 		"a crash":                    {500, scenario.Brokenf("wrong"), "0 getPot responds with 500: wrong, sent GET"},
 		"a check of the options":     {404, errors.New("wrong"), "1 shown: wrong, sent GET"},
-		"a response":                 {404, scenario.Broken{Rank: scenario.Response, Root: "root", Message: "wrong"}, "2 shown: wrong, sent GET, root"},
+		"a response":                 {404, scenario.Broken{Rank: scenario.Response, Root: causeOf("root"), Message: "wrong"}, "2 shown: wrong, sent GET, root"},
 		"without a request":          {404, scenario.Broken{Rank: scenario.Header, Message: "wrong", Unsent: true}, "4 shown: wrong, sent "},
 		"without a request, a crash": {500, scenario.Broken{Rank: scenario.Header, Message: "wrong", Unsent: true}, "4 shown: wrong, sent "},
 	} {
 		runner := runnerOf(t)
 		runner.Observe = func(scenario.Interaction, string, judge.Asked) []scenario.Failure { return nil }
 		runner.Header = http.Header{"Key": {"secret"}}
-		test := scenario.Test{Name: "a test", Shows: []string{"first", "shown"}, Steps: func() []scenario.Step {
+		test := scenario.Test{Name: "a test", Shows: promisesOf("first", "shown"), Steps: func() []scenario.Step {
 			return []scenario.Step{step("GET", "/pots/7", scenario.Expectation{}), scenario.Verify(func() error { return c.err })}
 		}}
 		outcome := runner.Run(t.Context(), plan.Test{Test: test}, Target{URL: "http://pots.example", Transport: &carried{status: c.status}})
@@ -92,9 +106,9 @@ func TestFailureOf(t *testing.T) {
 			t.Fatalf("%s: %+v", name, outcome)
 		}
 		failure := outcome.Failures[0]
-		got := fmt.Sprintf("%d %s: %s, sent %s", failure.Rank, failure.Cause, failure.Message, failure.Sent.Method)
-		if failure.Root != "" {
-			got += ", " + failure.Root
+		got := fmt.Sprintf("%d %s: %s, sent %s", failure.Rank, report.Title(failure.Cause), failure.Message, failure.Sent.Method)
+		if failure.Root != (scenario.Cause{}) {
+			got += ", " + report.Title(failure.Root)
 		}
 		wantKey := "$KEY"
 		if failure.Sent.Method == "" {
@@ -115,12 +129,12 @@ func TestAsked(t *testing.T) {
 	wrong := step("GET", "/pots/7", scenario.Expectation{Wrong: &scenario.Violation{Kind: scenario.Conflict}})
 	for name, c := range map[string]struct {
 		step  scenario.Step
-		shows []string
+		shows []scenario.Promise
 		want  string
 	}{
 		"nothing":  {step("GET", "/pots/7", scenario.Expectation{}), nil, " a test"},
-		"expected": {step("GET", "/pots/7", scenario.Refused(scenario.UnknownResource)), []string{"first", "shown"}, "unknown resource first"},
-		"wrong":    {wrong, []string{"first", "shown"}, "conflict first"},
+		"expected": {step("GET", "/pots/7", scenario.Refused(scenario.UnknownResource)), promisesOf("first", "shown"), "unknown resource first"},
+		"wrong":    {wrong, promisesOf("first", "shown"), "conflict first"},
 	} {
 		runner := runnerOf(t)
 		got := ""
@@ -128,7 +142,7 @@ func TestAsked(t *testing.T) {
 			if asked.Violation != nil {
 				got = string(asked.Violation.Kind)
 			}
-			got += " " + asked.Promise
+			got += " " + report.Name(asked.Promise)
 			return nil
 		}
 		test := scenario.Test{Name: "a test", Shows: c.shows, Steps: func() []scenario.Step { return []scenario.Step{c.step} }}

@@ -11,6 +11,7 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
 	"github.com/plantstore/plantstore/api/contracttest/internal/plan"
+	"github.com/plantstore/plantstore/api/contracttest/report"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
@@ -120,7 +121,7 @@ func TestNeverFound(t *testing.T) {
 		}}
 		test := scenario.Test{Name: "a test", Steps: func() []scenario.Step { return c.steps }}
 		outcome := runner.Run(t.Context(), plan.Test{Test: test}, Target{URL: "http://pots.example", Transport: target})
-		if len(outcome.Failures) != 1 || outcome.Failures[0].Cause != c.want {
+		if len(outcome.Failures) != 1 || report.Title(outcome.Failures[0].Cause) != c.want {
 			t.Errorf("%s: %+v, want %q", name, outcome, c.want)
 		}
 	}
@@ -137,7 +138,7 @@ func TestNeverFound(t *testing.T) {
 	}}
 	test := scenario.Test{Name: "a test", Steps: func() []scenario.Step { return []scenario.Step{create(7), read("/pots/7"), read("/pots/7")} }}
 	outcome := runner.Run(t.Context(), plan.Test{Test: test}, Target{URL: "http://pots.example", Transport: target})
-	if want := "getPot: refuses valid requests with 404"; len(outcome.Failures) != 1 || outcome.Failures[0].Cause != want {
+	if want := "getPot: refuses valid requests with 404"; len(outcome.Failures) != 1 || report.Title(outcome.Failures[0].Cause) != want {
 		t.Errorf("what was found before: %+v, want %q", outcome, want)
 	}
 }

@@ -60,9 +60,9 @@ type Runner struct {
 	Observe func(x scenario.Interaction, test string, asked judge.Asked) []scenario.Failure
 
 	mu     sync.Mutex
-	silent map[string]bool // causes of requests that got no response
-	closed sync.Map        // operations that have asked for credentials when none were given
-	found  sync.Map        // operations that have created what a GET has found
+	silent map[scenario.Cause]bool // causes of requests that got no response
+	closed sync.Map                // operations that have asked for credentials when none were given
+	found  sync.Map                // operations that have created what a GET has found
 	// What was created and not deleted since, by the path at which it can be.
 	created map[string]*scenario.Thing
 }
@@ -208,11 +208,11 @@ func (s *session) failure(broken scenario.Broken) scenario.Failure {
 	}
 	isCrash := failure.Sent.Status >= http.StatusInternalServerError
 	switch {
-	case failure.Cause == "" && isCrash:
+	case failure.Cause == (scenario.Cause{}) && isCrash:
 		failure.Cause = judge.CrashOf(s.judge().Name(s.last), s.last.Status)
 		failure.Rank = scenario.Crash
-	case failure.Cause == "":
-		failure.Cause = s.test.Promise()
+	case failure.Cause == (scenario.Cause{}):
+		failure.Cause = scenario.Cause{Kind: scenario.BrokenPromise, Promise: s.test.Promise()}
 	}
 	return failure
 }
@@ -232,18 +232,18 @@ func (s *session) confirm() (reason string) {
 }
 
 // wasSilent reports whether requests with a cause got no response before.
-func (r *Runner) wasSilent(cause string) bool {
+func (r *Runner) wasSilent(cause scenario.Cause) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.silent[cause]
 }
 
 // noteSilent remembers that there was no response, so that the next request does not wait as long.
-func (r *Runner) noteSilent(cause string) {
+func (r *Runner) noteSilent(cause scenario.Cause) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.silent == nil {
-		r.silent = map[string]bool{}
+		r.silent = map[scenario.Cause]bool{}
 	}
 	r.silent[cause] = true
 }

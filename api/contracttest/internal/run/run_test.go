@@ -318,27 +318,28 @@ func TestCleanup(t *testing.T) {
 func TestPatience(t *testing.T) {
 	t.Parallel()
 	s := &session{Runner: runnerOf(t)}
-	if got := s.patience(nil, "getPot gives no response"); got != RequestTimeout {
+	silent := silentOf("getPot")
+	if got := s.patience(nil, silent); got != RequestTimeout {
 		t.Errorf("the first response may take %v", got)
 	}
-	err := s.noResponse("getPot gives no response", context.DeadlineExceeded)
-	var want error = scenario.Broken{Cause: "getPot gives no response", Rank: scenario.Crash, Message: context.DeadlineExceeded.Error()}
+	err := s.noResponse(silent, context.DeadlineExceeded)
+	var want error = scenario.Broken{Cause: silent, Rank: scenario.Crash, Message: context.DeadlineExceeded.Error()}
 	if err != want {
 		t.Errorf("it is %+v", err)
 	}
-	if got := s.patience(nil, "getPot gives no response"); got != SilentTimeout {
+	if got := s.patience(nil, silent); got != SilentTimeout {
 		t.Errorf("the next response may take %v", got)
 	}
-	if got := s.patience(s.Plan.Document.Operation("createPot"), "createPot gives no response"); got != RequestTimeout {
+	if got := s.patience(s.Plan.Document.Operation("createPot"), silentOf("createPot")); got != RequestTimeout {
 		t.Errorf("one of another operation may take %v", got)
 	}
-	if got := s.patience(s.Plan.Document.Operation("watchPot"), "watchPot gives no response"); got != eventTimeout {
+	if got := s.patience(s.Plan.Document.Operation("watchPot"), silentOf("watchPot")); got != eventTimeout {
 		t.Errorf("the first event may take %v", got)
 	}
-	s.noteSilent("createPot gives no response")
-	for _, cause := range []string{"getPot gives no response", "createPot gives no response"} {
+	s.noteSilent(silentOf("createPot"))
+	for _, cause := range []scenario.Cause{silentOf("getPot"), silentOf("createPot")} {
 		if got := s.patience(nil, cause); got != SilentTimeout {
-			t.Errorf("after both, where %s, the next one may take %v", cause, got)
+			t.Errorf("after both, where %+v, the next one may take %v", cause, got)
 		}
 	}
 }
@@ -396,4 +397,9 @@ type silence struct{}
 func (silence) RoundTrip(r *http.Request) (*http.Response, error) {
 	<-r.Context().Done()
 	return nil, r.Context().Err()
+}
+
+// silentOf is the cause of requests of an operation that get no response.
+func silentOf(operation string) scenario.Cause {
+	return scenario.Cause{Kind: scenario.NoResponse, Operation: operation}
 }

@@ -30,7 +30,7 @@ const (
 )
 
 // refusesConnections is the cause of all failures of a service that has ended.
-const refusesConnections = "the service accepts no connection"
+var refusesConnections = scenario.Cause{Kind: scenario.RefusesConnections}
 
 // tooSlow is why a first request shows nothing.
 const tooSlow scenario.Untried = "the first response takes long"
@@ -87,7 +87,7 @@ func (s *session) send(request scenario.Request) error {
 }
 
 // noResponse is what is wrong with a service that gives no response.
-func (s *session) noResponse(cause string, why error) error {
+func (s *session) noResponse(cause scenario.Cause, why error) error {
 	if errors.Is(why, syscall.ECONNREFUSED) {
 		cause = refusesConnections
 	}
@@ -101,7 +101,7 @@ func (s *session) noResponse(cause string, why error) error {
 
 // patience is how long a response may take. Hundreds of tests of an operation that hangs would otherwise
 // take a minute each.
-func (s *session) patience(operation *document.Operation, silent string) time.Duration {
+func (s *session) patience(operation *document.Operation, silent scenario.Cause) time.Duration {
 	switch {
 	case s.wasSilent(silent):
 		return SilentTimeout

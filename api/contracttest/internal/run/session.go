@@ -152,7 +152,7 @@ func (s *session) meets(step scenario.Step, got scenario.Interaction) error {
 	var wrong error
 	switch expected := step.Expect; {
 	case expected.Success:
-		wrong = s.Plan.Accepted(got, "")
+		wrong = s.Plan.Accepted(got, scenario.Promise{})
 	case expected.Violation != nil:
 		wrong = s.judge().Refused(got, *expected.Violation, s.firstPromise())
 	}
@@ -169,16 +169,16 @@ func (s *session) named(got scenario.Interaction, wrong error) error {
 	creator := s.creatorOf(got.Path)
 	_, wasFound := s.found.Load(creator)
 	if is && got.Status == http.StatusNotFound && creator != "" && !wasFound {
-		broken.Cause = creator + ": what it creates is not found"
+		broken.Cause = scenario.Cause{Kind: scenario.CreatedIsNotFound, Operation: creator}
 		return broken
 	}
 	return wrong
 }
 
 // firstPromise is what a refusal is about.
-func (s *session) firstPromise() string {
+func (s *session) firstPromise() scenario.Promise {
 	if len(s.test.Shows) == 0 {
-		return s.test.Name
+		return s.test.Promise()
 	}
 	return s.test.Shows[0]
 }

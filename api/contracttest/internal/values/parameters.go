@@ -11,6 +11,7 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
 // In a parameter everything is text, so half of the values that break a schema cannot be sent: the number 1
@@ -21,9 +22,9 @@ import (
 // a case of.
 type ParameterVariant struct {
 	Variant
-	Promise string
-	Text    string // as it is sent: for a query, with its name
-	Shown   string // for the name of the test
+	Promise scenario.Promise // without the operation
+	Text    string           // as it is sent: for a query, with its name
+	Shown   string           // for the name of the test
 }
 
 // BaseParameter writes the plainest value of a parameter, or reports false if none is known.
@@ -87,12 +88,13 @@ func (g *Generator) asTexts(wanted *openapi3.Schema, variants []Variant, in stri
 // newParameterVariant names what a variant shows. The value is cut in the name of the test, which is a line in a
 // report.
 func newParameterVariant(parameter *openapi3.Parameter, variant Variant, text string) ParameterVariant {
-	place := parameter.Name + Place(variant.Pointer)
 	return ParameterVariant{
 		Variant: variant,
-		Promise: fmt.Sprintf("parameter %s %s, %s", place, variant.Keyword, variant.Outcome()),
-		Text:    text,
-		Shown:   fmt.Sprintf("%.40q", fmt.Sprint(variant.Value)),
+		Promise: scenario.Promise{
+			Kind: scenario.ParameterKeyword, Place: parameter.Name + Place(variant.Pointer), Keyword: variant.Keyword, Duty: variant.Duty(),
+		},
+		Text:  text,
+		Shown: fmt.Sprintf("%.40q", fmt.Sprint(variant.Value)),
 	}
 }
 
@@ -100,7 +102,7 @@ func newParameterVariant(parameter *openapi3.Parameter, variant Variant, text st
 func twice(parameter *openapi3.Parameter) ParameterVariant {
 	once, _ := document.Written(parameter, "1")
 	return ParameterVariant{
-		Promise: "parameter " + parameter.Name + " once, refused",
+		Promise: scenario.Promise{Kind: scenario.ParameterKeyword, Place: parameter.Name, Keyword: "once", Duty: scenario.MustRefuse},
 		Text:    once + "&" + once,
 		Shown:   "twice",
 	}

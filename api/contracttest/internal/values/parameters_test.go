@@ -10,6 +10,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"github.com/plantstore/plantstore/api/contracttest/report"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
@@ -35,8 +36,9 @@ func TestParameterTable(t *testing.T) {
 		var lines []string
 		texts := map[string]string{}
 		for _, v := range g.ParameterVariants(parameterOf(t, described)) {
-			if !slices.Contains(lines, v.Promise) {
-				lines = append(lines, v.Promise)
+			promise := report.Name(v.Promise)
+			if !slices.Contains(lines, promise) {
+				lines = append(lines, promise)
 			}
 			sent := v.Text
 			if v.Demand {
@@ -45,7 +47,7 @@ func TestParameterTable(t *testing.T) {
 			if len(sent) > 120 {
 				sent = fmt.Sprint(len(sent), " bytes")
 			}
-			texts[v.Promise] += " " + sent
+			texts[promise] += " " + sent
 		}
 		for i, promise := range lines {
 			lines[i] = promise + ":" + texts[promise]

@@ -46,7 +46,7 @@ func TestVariants(t *testing.T) {
 			sides[variant.Valid]++
 			faults := schema.NewValidator().Faults("", wanted, variant.Value, schema.Request)
 			if len(faults) == 0 != variant.Valid {
-				t.Errorf("%s: %v should be %s: %v", text, variant.Value, variant.Outcome(), faults)
+				t.Errorf("%s: %v must be %sed: %v", text, variant.Value, variant.Duty(), faults)
 			}
 			isHere := slices.ContainsFunc(faults, func(f scenario.Fault) bool { return strings.HasPrefix(strings.TrimSpace(f.Where), parent(variant)) })
 			if !variant.Valid && !isHere {

@@ -11,6 +11,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
 // Variant is a value made from a schema that obeys, or breaks, one keyword of
@@ -24,12 +25,12 @@ type Variant struct {
 	Demand bool
 }
 
-// Outcome is what a service must do with the value.
-func (v Variant) Outcome() string {
+// Duty is what a service must do with the value.
+func (v Variant) Duty() scenario.Duty {
 	if v.Valid {
-		return "accepted"
+		return scenario.MustAccept
 	}
-	return "refused"
+	return scenario.MustRefuse
 }
 
 // isBroken reports whether the value must be refused.

@@ -188,7 +188,7 @@ func TestExhausted(t *testing.T) {
 		deepest := 0
 		for _, v := range g.Variants(wanted) {
 			if !v.Demand && g.Fits(wanted, v.Value) != v.Valid {
-				t.Errorf("of %d values %s at %s should be %s", enough, shown(v.Value), v.Pointer, v.Outcome())
+				t.Errorf("of %d values %s at %s should be %s", enough, shown(v.Value), v.Pointer, v.Duty())
 			}
 			if !v.Demand {
 				deepest = max(deepest, strings.Count(v.Pointer, "/"))

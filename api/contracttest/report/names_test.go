@@ -1,0 +1,53 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// Baselines have ids: those of promises and causes stay what they are, whatever their sentences become.
+func TestIDs(t *testing.T) {
+	t.Parallel()
+	promised := scenario.Promise{Operation: "createPot", Kind: scenario.BodyKeyword, Place: "/color", Keyword: "maxLength", Duty: scenario.MustRefuse}
+	accepted := scenario.Cause{Kind: scenario.Accepts, In: "body", Component: "Pot", Place: "/color", Keyword: "nullable"}
+	for want, got := range map[string]string{
+		"cbe0ef2a": promised.ID(),
+		"2cd2a615": scenario.Effect("listPots", "limit").ID(),
+		"a502d2b9": accepted.ID(),
+		"358849db": scenario.Cause{Kind: scenario.Accepts, Keyword: "nullable"}.ID(),
+		"e99221da": scenario.Cause{Kind: scenario.Crashes, Operation: "createPot", Status: 500}.ID(),
+		"8f638e49": scenario.Cause{Kind: scenario.BrokenPromise, Promise: promised}.ID(),
+	} {
+		if got != want {
+			t.Errorf("an id is %s, want %s", got, want)
+		}
+	}
+}
+
+// Each kind has a sentence, in which nothing is left to be filled in.
+func TestSentences(t *testing.T) {
+	t.Parallel()
+	for kind := range plainNames {
+		check(t, string(kind), Name(scenario.Promise{Operation: "createPot", Kind: kind, Place: "/color", Duty: scenario.MustRefuse}))
+	}
+	for kind := range sequences {
+		check(t, string(kind), Name(scenario.Promise{Operation: "createPot", Kind: kind, Place: "getPot"}))
+	}
+	for kind := range plainTitles {
+		check(t, string(kind), Title(scenario.Cause{
+			Kind: kind, Operation: "createPot", Place: "/color", Keyword: "type", Violation: scenario.Conflict, Status: 500, Value: "a",
+		}))
+	}
+}
+
+// check fails if a sentence lacks something.
+func check(t *testing.T, kind, sentence string) {
+	t.Helper()
+	for _, left := range []string{"PLACE", "DUTY", "OPERATION", "STATUS", "VALUE", "VIOLATION", "KEYWORD", "TEXT", "  "} {
+		if sentence == "" || strings.Contains(sentence, left) {
+			t.Errorf("the sentence of %s is %q", kind, sentence)
+		}
+	}
+}

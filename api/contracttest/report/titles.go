@@ -1,0 +1,207 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// noOperation is what no operation of the document serves.
+const noOperation = "an operation that the document does not have"
+
+// Title is a cause as a person reads it. That of a root, which has blank fields, says what its causes have in common.
+func Title(c scenario.Cause) string {
+	if format, isPlain := plainTitles[c.Kind]; isPlain {
+		operation := cmp.Or(c.Operation, noOperation)
+		return strings.NewReplacer("OPERATION", operation, "PLACE", c.Place, "STATUS", fmt.Sprint(c.Status),
+			"VALUE", c.Value, "VIOLATION", string(c.Violation), "KEYWORD", c.Keyword, "TEXT", fmt.Sprintf("%q", c.Value),
+		).Replace(format)
+	}
+	switch c.Kind {
+	case scenario.BrokenPromise:
+		return Name(c.Promise)
+	case scenario.WrongStatus:
+		return wrongStatus(c)
+	case scenario.UndocumentedSuccess, scenario.AcceptsNoBody:
+		return successTitle(c)
+	case scenario.WrongBody, scenario.LacksMembers:
+		return wrongBody(c)
+	case scenario.Accepts:
+		return accepted(c)
+	case scenario.IgnoresCredentials:
+		return fmt.Sprintf("requests %s are not refused", ignored[c.Violation])
+	case scenario.Succeeds:
+		return fmt.Sprintf("%s succeeds %s", c.Operation, succeeds[c.Violation])
+	case scenario.RefusesMember:
+		return refusedMember(c)
+	case scenario.RefusesParameter:
+		return ofOperation(c) + fmt.Sprintf("a valid parameter %s is refused with %d", c.Place, c.Status)
+	}
+	return fmt.Sprintf("header %s %s", c.Place, saysOf(c.Keyword)) // of the kind WrongHeader
+}
+
+// plainTitles are the causes of which the fields say all.
+var plainTitles = map[scenario.CauseKind]string{
+	scenario.Crashes:              "OPERATION responds with STATUS",
+	scenario.Unavailable:          "the service responds with STATUS",
+	scenario.CredentialsCrash:     "wrong credentials give STATUS",
+	scenario.ParameterCrash:       "an invalid parameter PLACE gives STATUS",
+	scenario.BodyCrash:            "the body TEXT gives STATUS",
+	scenario.AnnouncedBodyCrash:   "the media type VALUE without a body gives STATUS",
+	scenario.NoResponse:           "OPERATION gives no response",
+	scenario.RefusesConnections:   "the service accepts no connection",
+	scenario.TwoHaveOneIdentity:   "OPERATION: two resources have one identity",
+	scenario.CreatedIsNotFound:    "OPERATION: what it creates is not found",
+	scenario.SentIsLost:           "OPERATION: PLACE is not what was sent",
+	scenario.ETagStays:            "OPERATION leaves the ETag as it was",
+	scenario.SeveralChangesAtOnce: "OPERATION: several changes at the same time succeed with one If-Match",
+	scenario.ListedTwice:          "OPERATION: pages have a resource twice",
+	scenario.ListLacks:            "OPERATION: pages lack what exists",
+	scenario.UndocumentedStatus:   "the status STATUS is not documented",
+	scenario.OtherMediaType:       "a response of STATUSxx has another media type: VALUE",
+	scenario.WrongRefusal:         "OPERATION: VIOLATION: PLACE, KEYWORD",
+	scenario.AcceptsAnyMediaType:  "bodies of another media type are accepted",
+	scenario.FalseConditionIs304:  "OPERATION: a false If-Match or If-Unmodified-Since gives 304, and not 412",
+	scenario.RefusesOtherwise:     "OPERATION: VIOLATION refused with STATUS",
+	// Services look for members that they do not know in one place.
+	scenario.RefusesUnnamed: "members that no schema names are refused with STATUS",
+	scenario.RefusesValid:   "OPERATION: refuses valid requests with STATUS",
+}
+
+// succeeds says what an operation has accepted, where that is neither a parameter nor a member of a body.
+var succeeds = map[scenario.Kind]string{
+	scenario.UnknownPath:        "at a path that the document does not have",
+	scenario.UnknownMethod:      "with a method that the document does not have",
+	scenario.InvalidParameter:   "with an invalid parameter",
+	scenario.MalformedBody:      "with a body that is not JSON",
+	scenario.InvalidBody:        "with an invalid body",
+	scenario.UnknownPosition:    "from a position that does not exist",
+	scenario.UnknownResource:    "for what does not exist",
+	scenario.PreconditionFailed: "although the precondition does not hold",
+	scenario.Conflict:           "in spite of a conflict",
+}
+
+// ignored says of credentials that a service does not look at. That is mostly of the service as a whole.
+var ignored = map[scenario.Kind]string{
+	scenario.NoCredentials:  "without credentials",
+	scenario.BadCredentials: "with wrong credentials",
+	scenario.MissingScope:   "without the scope",
+}
+
+// phrases say what is wrong where a keyword is broken, for those that are not as plain as minLength.
+var phrases = map[string]string{
+	"content":  "is not what its media type says",
+	"required": "is missing",
+	"nullable": "is null",
+	"type":     "has another type",
+	"format":   "does not have its format",
+	"paths":    "does not list the methods of its path",
+}
+
+// saysOf says that a keyword is broken.
+func saysOf(keyword string) string { return cmp.Or(phrases[keyword], "breaks "+keyword) }
+
+// wrongStatus is the title of a response that should have another status.
+func wrongStatus(c scenario.Cause) string {
+	switch {
+	case c.Status == 0:
+		return "the status breaks " + c.Keyword
+	case c.Keyword == "paths":
+		return fmt.Sprintf("the status must be %d: the document has no such operation", c.Status)
+	}
+	return fmt.Sprintf("the status must be %d", c.Status)
+}
+
+// successTitle is the title of a success that the document does not have, or has for other requests only.
+func successTitle(c scenario.Cause) string {
+	isRoot := c.Operation == ""
+	switch {
+	case c.Kind == scenario.AcceptsNoBody && isRoot:
+		return "bodies that are required may be missing"
+	case c.Kind == scenario.AcceptsNoBody:
+		return c.Operation + " succeeds without a body"
+	case isRoot:
+		return fmt.Sprintf("successes with %d are not documented", c.Status)
+	}
+	return fmt.Sprintf("%s succeeds with %d, which is not documented", c.Operation, c.Status)
+}
+
+// wrongBody is the title of a wrong body of a response.
+func wrongBody(c scenario.Cause) string {
+	of := fmt.Sprintf("%s, %d:", cmp.Or(c.Operation, noOperation), c.Status)
+	switch {
+	case c.Component != "":
+		of = c.Component + " in responses:"
+	case c.Operation == "" && c.Status == 0:
+		return "responses have null where the document does not allow it"
+	case c.Status >= http.StatusBadRequest:
+		of = fmt.Sprintf("a response with %d:", c.Status)
+	}
+	if c.Kind == scenario.LacksMembers {
+		return of + " required members are missing"
+	}
+	return strings.TrimSpace(of+" "+c.Place) + " " + saysOf(c.Keyword)
+}
+
+// acceptedPhrases say what is accepted although a keyword forbids it, for those that are not as plain as minLength.
+var acceptedPhrases = map[string]string{
+	"nullable":             "null",
+	"type":                 "a value of another type",
+	"format":               "a value of another format",
+	"enum":                 "a value that is not in the enum",
+	"additionalProperties": "a member that no schema names",
+	scenario.SeveralOf:     "an object that several schemas of the oneOf allow",
+}
+
+// acceptedRoots say what values that are accepted in several places have in common.
+var acceptedRoots = map[string]string{
+	"nullable": "null is accepted where the document does not allow it",
+	"type":     "values of another type are accepted",
+	"format":   "values of another format are accepted",
+}
+
+// accepted is the title of a value that is accepted somewhere although a keyword forbids it.
+func accepted(c scenario.Cause) string {
+	phrase := cmp.Or(acceptedPhrases[c.Keyword], "a value that breaks "+c.Keyword)
+	switch {
+	case c.In == "":
+		return acceptedRoots[c.Keyword]
+	case c.In == "parameter":
+		return ofOperation(c) + phrase + " is accepted as parameter " + c.Place
+	case c.Keyword == "required":
+		return fmt.Sprintf("%s: %s is required, and may be missing", inRequests(c), c.Place)
+	case c.Place != "":
+		phrase += " is accepted as " + c.Place
+	default:
+		phrase += " is accepted"
+	}
+	return inRequests(c) + ": " + phrase
+}
+
+// refusedMember is the title of a valid body that is refused for what it has in a place.
+func refusedMember(c scenario.Cause) string {
+	if c.Place == "" {
+		return fmt.Sprintf("%s: valid members are refused with %d", inRequests(c), c.Status)
+	}
+	return fmt.Sprintf("%s: a valid %s is refused with %d", inRequests(c), c.Place, c.Status)
+}
+
+// inRequests says of which requests a cause is: those that have a component, those of an operation, or all.
+func inRequests(c scenario.Cause) string {
+	if of := cmp.Or(c.Component, c.Operation); of != "" {
+		return of + " in requests"
+	}
+	return "requests"
+}
+
+// ofOperation is the beginning of a title that is of one operation, or nothing if it is of a parameter that several
+// operations have.
+func ofOperation(c scenario.Cause) string {
+	if c.Operation == "" {
+		return ""
+	}
+	return c.Operation + ": "
+}
