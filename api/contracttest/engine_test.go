@@ -238,7 +238,7 @@ func TestUntestable(t *testing.T) {
 func TestShows(t *testing.T) {
 	t.Parallel()
 	order := "        - {name: order, in: query, schema: {type: string, enum: [id, name]}}\n      responses:"
-	shows := Sequence{Name: "things in order", Shows: []scenario.Promise{scenario.Effect("getThing", "order")}, Steps: func() []scenario.Step { return nil }}
+	shows := Sequence{Name: "things in order", Shows: []scenario.Promise{scenario.Effect("getThing", "order")}, Run: func(*scenario.Trial) {}}
 	c, err := New([]byte(strings.Replace(smallDocument, "      responses:", order, 1)), Options{Service: Service{Rules: Rules{StrictParameters: true}, Sequences: []Sequence{shows}}})
 	must.NoError(t, err)
 	var shown []string

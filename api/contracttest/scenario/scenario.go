@@ -1,39 +1,30 @@
-// Package scenario has the language in which tests of a service are told: a test is a value.
+// Package scenario has the language in which tests of a service are told: a test is a function that gets a [Trial].
 //
-// A [Test] has a name, the promises that it shows, and steps. A [Step] is one request, with what is
-// expected of the response and what is remembered of it:
+// A [Test] has a name, the promises that it shows, and the function, which is read from top to bottom:
 //
-//	plant := &scenario.Thing{Creator: "createPlant"}
-//	steps := []scenario.Step{
-//		{Create: plant},
-//		{Call: func() scenario.Call {
-//			return scenario.Call{Operation: "deletePlant", Of: plant}
-//		}, Expect: scenario.Accepted},
-//		{Call: func() scenario.Call {
-//			return scenario.Call{Operation: "getPlant", Of: plant}
-//		}, Expect: scenario.Refused(scenario.UnknownResource)},
+//	func deletedIsGone(t *scenario.Trial) {
+//		plant := &scenario.Thing{Creator: "createPlant"}
+//		t.Create(plant)
+//		t.Do(scenario.Call{Operation: "deletePlant", Of: plant}, scenario.Accepted)
+//		t.Do(scenario.Call{Operation: "getPlant", Of: plant}, scenario.Refused(scenario.UnknownResource))
 //	}
 //
-// A runner executes the steps, one after the other, and checks each response against the document. The
-// result is a value, too, an [Outcome]: the promises are kept; or broken, with the failures; or untried,
-// with the reason. A step says so by returning an error: [Brokenf] or [Untried]. Either ends the test.
-//
-// The steps of a test are made anew for each run, so that what they remember belongs to one run: in a
-// [Thing], or in variables of the function that makes the steps.
-//
-// # Which kind of step
+// Each response is checked against the document. What was expected and does not happen ends the test, as in package
+// testing, and its result is a value, an [Outcome]: the promises are kept; or broken, with the failures; or untried,
+// with the reason. [Trial.Require] and [Trial.NotTested] end it, too.
 //
 // Say as little as the promise needs, and let the engine add the rest:
 //
-//   - Create for what must exist. The body is drawn, the response is checked, and the identity remembered.
-//   - Call for a request of an operation. Required parameters, headers and credentials are added.
-//   - Send for a request that no document describes: a wrong one, for example. Nothing but credentials
+//   - [Trial.Create] for what must exist. The body is drawn, the response is checked, and the identity remembered.
+//   - [Trial.Do] for a request of an operation. Required parameters, headers and credentials are added.
+//   - [Trial.Send] for a request that no document describes: a wrong one, for example. Nothing but credentials
 //     is added.
-//   - Walk for a list that is read page by page.
-//   - [Verify] for what is known only when several responses are compared.
-//   - [Later] for steps that depend on what those before them have learned.
+//   - [Trial.Pages] for a list that is read page by page.
+//   - [Trial.Together] for requests at the same time.
 //
-// The files: this one has tests and steps; promise.go what they show, outcome.go their results, fault.go
+// A [Step] is what the engine makes of these: a request with what is expected of the response.
+//
+// The files: trial.go has trials, this one tests and steps; promise.go what they show, outcome.go their results, fault.go
 // what can be wrong with a response, cause.go what failures have in common, violation.go what can be wrong with a request; interaction.go and events.go what was sent
 // and received; declare.go what a document cannot say of its service.
 package scenario
@@ -49,10 +40,10 @@ type Test struct {
 	// Shows are the promises that are kept if each step is as expected. The last one is the
 	// cause of a failure. None: the name is the promise.
 	Shows []Promise
-	// Steps makes the steps of one run.
-	Steps func() []Step
-	// Cleanup makes steps that follow also where the test has ended early. Nil: none.
-	Cleanup func() []Step
+	// Run is the test. What it remembers belongs to one run.
+	Run func(*Trial)
+	// Cleanup follows also where the test has ended early. Nil: there is none.
+	Cleanup func(*Trial)
 }
 
 // Promise is what the test is about.

@@ -20,8 +20,8 @@ var (
 
 // namedPlants creates plants whose names begin with a text, half of them in other case,
 // and after them some whose names do not.
-func namedPlants(text string) (*batch, []scenario.Step) {
-	return newBatch(text, len(ends)+3, func(begin string, i int) map[string]any {
+func namedPlants(t *scenario.Trial, text string) *batch {
+	return newBatch(t, text, len(ends)+3, func(begin string, i int) map[string]any {
 		others := []string{"x" + begin, begin[:len(begin)-1], "x" + begin + "ficus"}
 		switch {
 		case i >= len(ends):
@@ -33,172 +33,112 @@ func namedPlants(text string) (*batch, []scenario.Step) {
 	})
 }
 
-func namePrefix() []scenario.Step {
-	named, steps := namedPlants("Name")
-	return append(steps, scenario.Later(func() (steps []scenario.Step) {
-		for text, found := range map[string][]int{
-			"": inOrder, "fic": {6, 7}, "FICUS": {6, 7}, "ficus x": nil, "ss": {4}, "e": {5},
-			"É": {2, 3}, "E\u0301": {2, 3}, "ß": {0, 1}, "ẞ": {0, 1},
-		} {
-			of, want := url.Values{"name_prefix": {named.begin + text}}, named.pick(found...)
-			steps = append(steps, walksTo(of, want)...)
-			steps = append(steps, counts(of, len(want)))
-			steps = append(steps, walksTo(with(of, "order", "name"), want)...)
-		}
-		return steps
-	}))
+func namePrefix(t *scenario.Trial) {
+	named := namedPlants(t, "Name")
+	for text, found := range map[string][]int{
+		"": inOrder, "fic": {6, 7}, "FICUS": {6, 7}, "ficus x": nil, "ss": {4}, "e": {5},
+		"É": {2, 3}, "E\u0301": {2, 3}, "ß": {0, 1}, "ẞ": {0, 1},
+	} {
+		of, want := url.Values{"name_prefix": {named.begin + text}}, named.pick(found...)
+		walksTo(t, of, want)
+		counts(t, of, len(want))
+		walksTo(t, with(of, "order", "name"), want)
+	}
 }
 
-func orderByName() []scenario.Step {
-	named, steps := namedPlants("\x00Name") // the first names of all, so that the walk is short
+func orderByName(t *scenario.Trial) {
+	named := namedPlants(t, "\x00Name") // the first names of all, so that the walk is short
+	want := named.pick(inOrder...)
 	for _, limit := range []string{"1", "4", "1000"} {
-		steps = append(steps, scenario.Later(func() []scenario.Step {
-			w := &walkOfAll{query: url.Values{"order": {"name"}, "limit": {limit}}, want: named.pick(inOrder...), seen: map[json.Number]bool{}}
-			return w.steps()
-		}))
+		walksInOrder(t, url.Values{"order": {"name"}, "limit": {limit}}, want)
 	}
-	return append(steps, scenario.Later(func() []scenario.Step {
-		want := named.pick(inOrder...)
-		var continued []scenario.Step
-		return []scenario.Step{{Walk: &scenario.Walk{
-			Operation: "listPlants", Query: url.Values{"name_prefix": {named.begin}, "limit": {"1"}},
-			Visit: func(page scenario.Interaction) (bool, error) {
-				if want = want[1:]; len(want) == 0 {
-					return true, nil
-				}
-				of, err := cursorOf(page)
-				if err == nil {
-					continued = append(continued, continues(with(of, "limit", strconv.Itoa(len(want))), want))
-				}
-				return false, err
-			},
-		}}, scenario.Later(func() []scenario.Step { return continued })}
-	}))
-}
-
-// continues fails unless a cursor without other parameters leads to the rest of the plants.
-func continues(of url.Values, want []string) scenario.Step {
-	return query("listPlants", asked(of), plantsAre(func(ids []string) error {
-		if slices.Equal(ids, want) {
-			return nil
+	var cursors []url.Values
+	for page := range t.Pages("listPlants", url.Values{"name_prefix": {named.begin}, "limit": {"1"}}) {
+		if len(cursors) == len(want)-1 {
+			break
 		}
-		return scenario.Brokenf("a cursor without other parameters continues with %v, want %v", ids, want)
-	}))
+		cursors = append(cursors, cursorOf(t, page))
+	}
+	for i, cursor := range cursors {
+		rest := want[i+1:]
+		got := idsOf(t, query(t, "listPlants", with(cursor, "limit", strconv.Itoa(len(rest)))))
+		t.Require(slices.Equal(got, rest), "a cursor without other parameters continues with %v, want %v", got, rest)
+	}
 }
 
-// walkOfAll is a walk in which other plants may come first or later.
-type walkOfAll struct {
-	query     url.Values
-	want, met []string
-	seen      map[json.Number]bool // the first plants of pages
-}
-
-func (w *walkOfAll) steps() []scenario.Step {
-	return []scenario.Step{
-		{Walk: &scenario.Walk{Operation: "listPlants", Query: w.query, Visit: w.visit}},
-		scenario.Verify(func() error {
-			if len(w.met) >= len(w.want) && slices.Equal(w.met[:len(w.want)], w.want) {
-				return nil
+// walksInOrder fails unless a walk meets plants in their order. Other plants may come first or later.
+func walksInOrder(t *scenario.Trial, of url.Values, want []string) {
+	var met []string
+	seen := map[json.Number]bool{} // the first plants of pages
+	for page := range t.Pages("listPlants", of) {
+		plants := decoded[[]listedPlant](t, "list of plants", page)
+		if len(plants) == 0 || seen[plants[0].ID] {
+			break // it would not end
+		}
+		seen[plants[0].ID] = true
+		for _, plant := range plants {
+			id := plant.ID.String()
+			switch {
+			case slices.Contains(want, id):
+				met = append(met, id)
+			case plant.Name > "\x01":
+				met = append(met, "a name that comes later")
 			}
-			return scenario.Brokenf("a walk with %v meets %v, want %v", w.query, w.met, w.want)
-		}),
-	}
-}
-
-func (w *walkOfAll) visit(page scenario.Interaction) (enough bool, err error) {
-	plants, err := decoded[[]listedPlant]("list of plants", page)
-	if err != nil {
-		return true, err
-	}
-	if len(plants) == 0 || w.seen[plants[0].ID] {
-		return true, nil // it would not end
-	}
-	w.seen[plants[0].ID] = true
-	for _, plant := range plants {
-		id := plant.ID.String()
-		switch {
-		case slices.Contains(w.want, id):
-			w.met = append(w.met, id)
-		case plant.Name > "\x01":
-			w.met = append(w.met, "a name that comes later")
+		}
+		if len(met) >= len(want) {
+			break
 		}
 	}
-	return len(w.met) >= len(w.want), nil
+	isInOrder := len(met) >= len(want) && slices.Equal(met[:len(want)], want)
+	t.Require(isInOrder, "a walk with %v meets %v, want %v", of, met, want)
 }
 
-func orderByID() []scenario.Step {
-	named, steps := namedPlants("Name")
-	return append(steps, scenario.Later(func() (steps []scenario.Step) {
-		ids := named.pick(0, 1, 2, 3, 4, 5, 6, 7, 8)
-		first, _ := strconv.ParseInt(ids[0], 10, 64) // which is a number
-		of := url.Values{"after": {strconv.FormatInt(first-1, 10)}, "limit": {strconv.Itoa(len(ids))}}
-		for _, of := range []url.Values{of, with(of, "order", "id")} {
-			steps = append(steps, query("listPlants", asked(of), plantsAre(func(got []string) error {
-				if slices.Equal(got, ids) {
-					return nil
-				}
-				return scenario.Brokenf("a list with %v has %v, want %v", of, got, ids)
-			})))
-		}
-		return steps
-	}))
+func orderByID(t *scenario.Trial) {
+	ids := namedPlants(t, "Name").pick(0, 1, 2, 3, 4, 5, 6, 7, 8)
+	first, _ := strconv.ParseInt(ids[0], 10, 64) // which is a number
+	of := url.Values{"after": {strconv.FormatInt(first-1, 10)}, "limit": {strconv.Itoa(len(ids))}}
+	for _, of := range []url.Values{of, with(of, "order", "id")} {
+		got := idsOf(t, query(t, "listPlants", of))
+		t.Require(slices.Equal(got, ids), "a list with %v has %v, want %v", of, got, ids)
+	}
 }
 
-func descendingOrders() []scenario.Step {
-	named, steps := namedPlants("Name")
+func descendingOrders(t *scenario.Trial) {
+	named := namedPlants(t, "Name")
 	byName := slices.Clone(inOrder)
 	slices.Reverse(byName)
 	byID := []int{8, 7, 6, 5, 4, 3, 2, 1, 0}
-	steps = append(steps, scenario.Later(func() []scenario.Step {
-		return walksTo(url.Values{"order": {"name_desc"}, "name_prefix": {named.begin}}, named.pick(byName...))
-	}))
+	walksTo(t, url.Values{"order": {"name_desc"}, "name_prefix": {named.begin}}, named.pick(byName...))
 	for _, i := range byID {
-		steps = append(steps, write("patchPlant", named.plants[i], func() any { return map[string]any{"tag": named.begin} }))
+		write(t, "patchPlant", named.plants[i], map[string]any{"tag": named.begin})
 	}
-	return append(steps, scenario.Later(func() []scenario.Step {
-		steps := walksTo(url.Values{"order": {"id_desc"}, "tag": {named.begin}}, named.pick(byID...))
-		return append(steps, walksByUpdate(named.pick(0, 1, 2, 3, 4, 5, 6, 7, 8))...)
-	}))
+	walksTo(t, url.Values{"order": {"id_desc"}, "tag": {named.begin}}, named.pick(byID...))
+	walksByUpdate(t, named.pick(0, 1, 2, 3, 4, 5, 6, 7, 8))
 }
 
 // walksByUpdate fails unless a walk meets plants in the order in which they have changed, the last one first.
-func walksByUpdate(rest []string) []scenario.Step {
-	return []scenario.Step{
-		{Walk: &scenario.Walk{
-			Operation: "listPlants", Query: url.Values{"order": {"updated"}, "limit": {"2"}},
-			Visit: func(page scenario.Interaction) (enough bool, err error) {
-				ids, err := idsOf(page)
-				for _, id := range ids {
-					switch i := slices.Index(rest, id); {
-					case i > 0:
-						return true, scenario.Brokenf("order=updated lists plant %s before plant %s, which has changed later", id, rest[0])
-					case i == 0:
-						rest = rest[1:]
-					}
-				}
-				return len(rest) == 0, err
-			},
-		}},
-		scenario.Verify(func() error {
-			if len(rest) == 0 {
-				return nil
+func walksByUpdate(t *scenario.Trial, rest []string) {
+	for page := range t.Pages("listPlants", url.Values{"order": {"updated"}, "limit": {"2"}}) {
+		for _, id := range idsOf(t, page) {
+			i := slices.Index(rest, id)
+			if i < 0 {
+				continue
 			}
-			return scenario.Brokenf("order=updated does not list the plants %v", rest)
-		}),
+			t.Require(i == 0, "order=updated lists plant %s before plant %s, which has changed later", id, rest[0])
+			rest = rest[1:]
+		}
+		if len(rest) == 0 {
+			return
+		}
 	}
+	t.Check(scenario.Brokenf("order=updated does not list the plants %v", rest))
 }
 
-func movesWithName() []scenario.Step {
-	named, steps := namedPlants("Name")
-	renamed := func(end string) func() any {
-		return func() any { return map[string]any{"name": named.begin + end} }
-	}
-	return append(steps,
-		write("patchPlant", named.plants[0], renamed("fi")),
-		write("putPlant", named.plants[8], renamed("gingko")),
-		write("deletePlant", named.plants[6], nil),
-		scenario.Later(func() []scenario.Step {
-			steps := walksTo(url.Values{"name_prefix": {named.begin}}, named.pick(5, 0, 7, 8, 4, 2, 3, 1))
-			return append(steps, counts(url.Values{"name_prefix": {named.begin + "fi"}}, 2))
-		}))
+func movesWithName(t *scenario.Trial) {
+	named := namedPlants(t, "Name")
+	write(t, "patchPlant", named.plants[0], map[string]any{"name": named.begin + "fi"})
+	write(t, "putPlant", named.plants[8], map[string]any{"name": named.begin + "gingko"})
+	write(t, "deletePlant", named.plants[6], nil)
+	walksTo(t, url.Values{"name_prefix": {named.begin}}, named.pick(5, 0, 7, 8, 4, 2, 3, 1))
+	counts(t, url.Values{"name_prefix": {named.begin + "fi"}}, 2)
 }

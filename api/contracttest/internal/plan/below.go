@@ -20,61 +20,39 @@ import (
 //	POST /tickets/1/comments     201 {"id": 5}
 //	GET /tickets/2/comments/5    must be 404
 //	GET /tickets/2/comments      must not have 5
-func notBelowAnother(d *draft.Draft, x *resources.Resource) []scenario.Step {
-	thing := x.Thing(nil)
-	other := x.Parent.Thing(nil)
-	steps := []scenario.Step{{Create: thing}, {Create: other}}
-	return append(steps, scenario.Later(func() (steps []scenario.Step) {
-		moved := &scenario.Thing{
-			Creator: thing.Creator,
-			ID:      thing.ID,
-			Parent:  other,
+func notBelowAnother(t *draft.Trial, x *resources.Resource) {
+	thing := t.CreateOf(x)
+	other := t.CreateOf(x.Parent)
+	moved := &scenario.Thing{Creator: thing.Creator, ID: thing.ID, Parent: other}
+	for _, list := range t.Resources.Lists {
+		if list.Resource == x {
+			notListed(t, list, moved)
 		}
-		for _, list := range d.Resources.Lists {
-			if list.Resource == x {
-				steps = append(steps, notListed(d, list, moved))
-			}
-		}
-		for _, operation := range x.FindingOnes() {
-			steps = append(steps, refusedOn(d, operation, moved, fmt.Sprintf("it was created below %v", thing.Parent.ID)))
-		}
-		return steps
-	}))
+	}
+	for _, operation := range x.FindingOnes() {
+		refusedOn(t, operation, moved, fmt.Sprintf("it was created below %v", thing.Parent.ID))
+	}
 }
 
 // notListed reads the first page of a list below the parent of a thing, which must not have the thing.
-func notListed(d *draft.Draft, list *resources.List, moved *scenario.Thing) scenario.Step {
-	test := &listTest{
-		Draft:  d,
-		list:   list,
-		things: []*scenario.Thing{moved},
-	}
-	return test.one(test.first, func(found page) error {
-		isListed := slices.Contains(found.ids, fmt.Sprint(moved.ID))
-		return scenario.Require(!isListed, "the list below %v has %v, which is below another one", moved.Parent.ID, moved.ID)
-	})
+func notListed(t *draft.Trial, list *resources.List, moved *scenario.Thing) {
+	test := &listTest{Trial: t, list: list, things: []*scenario.Thing{moved}}
+	found := test.page(test.first())
+	isListed := slices.Contains(found.ids, fmt.Sprint(moved.ID))
+	t.Require(!isListed, "the list below %v has %v, which is below another one", moved.Parent.ID, moved.ID)
 }
 
 // refusedOn calls an operation on a thing that it must not find.
-func refusedOn(d *draft.Draft, operation *document.Operation, thing *scenario.Thing, why string) scenario.Step {
-	return plainCall(d, operation, thing, func(got scenario.Interaction) error {
-		isRefused := got.Status >= http.StatusBadRequest
-		return scenario.Require(isRefused, "%s succeeds for %s, but %s: %.300s", operation.ID, got.Path, why, got.Body)
-	})
+func refusedOn(t *draft.Trial, operation *document.Operation, thing *scenario.Thing, why string) {
+	got := plainCall(t, operation, thing)
+	isRefused := got.Status >= http.StatusBadRequest
+	t.Require(isRefused, "%s succeeds for %s, but %s: %.300s", operation.ID, got.Path, why, got.Body)
 }
 
 // plainCall calls an operation on a thing with the plainest body.
-func plainCall(d *draft.Draft, operation *document.Operation, thing *scenario.Thing, check func(scenario.Interaction) error) scenario.Step {
-	return scenario.Step{
-		Call: func() scenario.Call {
-			return scenario.Call{
-				Operation: operation.ID,
-				Of:        thing,
-				Body:      d.PlainBody(operation),
-			}
-		},
-		Check: check,
-	}
+func plainCall(t *draft.Trial, operation *document.Operation, thing *scenario.Thing) scenario.Interaction {
+	call := scenario.Call{Operation: operation.ID, Of: thing, Body: t.PlainBody(operation)}
+	return t.Do(call, scenario.Expectation{})
 }
 
 // belowTests are the tests of what is below a resource: things of their own, and operations that have none.
@@ -84,7 +62,7 @@ func (p *Planner) belowTests() (all []Test) {
 			continue
 		}
 		promise := scenario.Promise{Operation: x.Create.ID, Kind: scenario.NotBelowAnother}
-		test := p.testOf(promise, func(d *draft.Draft) []scenario.Step { return notBelowAnother(d, x) })
+		test := p.testOf(promise, func(t *draft.Trial) { notBelowAnother(t, x) })
 		test.Shows = nil
 		for _, operation := range x.FindingOnes() {
 			above := operation.PathNames[len(operation.PathNames)-2]
@@ -106,7 +84,7 @@ func (p *Planner) needsParentTests() (all []Test) {
 			continue
 		}
 		promise := scenario.Effect(operation.ID, use.Parameter)
-		test := p.testOf(promise, func(d *draft.Draft) []scenario.Step { return needsParent(d, use.Resource, operation) })
+		test := p.testOf(promise, func(t *draft.Trial) { needsParent(t, use.Resource, operation) })
 		if use.Parent != nil {
 			above := operation.PathNames[slices.Index(operation.PathNames, use.Parameter)-1]
 			test.Shows = []scenario.Promise{scenario.Effect(operation.ID, above), promise}
@@ -120,25 +98,16 @@ func (p *Planner) needsParentTests() (all []Test) {
 //
 //	POST /tickets/1/close        200
 //	POST /tickets/999/close      must not succeed
-func needsParent(d *draft.Draft, x *resources.Resource, operation *document.Operation) []scenario.Step {
-	thing := x.Thing(nil)
-	accepted := plainCall(d, operation, thing, func(got scenario.Interaction) error {
-		if got.Status < http.StatusBadRequest {
-			return nil
-		}
-		return scenario.Untried(fmt.Sprintf("no request of %s was accepted", operation.ID))
-	})
-	absent := scenario.Later(func() []scenario.Step {
-		return []scenario.Step{refusedOn(d, operation, neverCreated(d, x, thing), "nothing was created there")}
-	})
-	steps := []scenario.Step{{Create: thing}, accepted, absent}
-	if x.Parent == nil {
-		return steps
+func needsParent(t *draft.Trial, x *resources.Resource, operation *document.Operation) {
+	thing := t.CreateOf(x)
+	if got := plainCall(t, operation, thing); got.Status >= http.StatusBadRequest {
+		t.NotTested(scenario.Untried(fmt.Sprintf("no request of %s was accepted", operation.ID)))
 	}
-	other := x.Parent.Thing(nil)
-	return append(steps, scenario.Step{Create: other}, scenario.Later(func() []scenario.Step {
-		moved := x.Thing(thing.ID)
-		moved.Parent = other
-		return []scenario.Step{refusedOn(d, operation, moved, "it was created elsewhere")}
-	}))
+	refusedOn(t, operation, neverCreated(t.Draft, x, thing), "nothing was created there")
+	if x.Parent == nil {
+		return
+	}
+	moved := x.Thing(thing.ID)
+	moved.Parent = t.CreateOf(x.Parent)
+	refusedOn(t, operation, moved, "it was created elsewhere")
 }

@@ -24,16 +24,16 @@ func (s *surroundings) noteTwin(status int) {
 	}
 	switch {
 	case status < http.StatusBadRequest:
-		s.draft.Lessons.Teach(s.operation, func(l *lessons.Lesson) { l.IsPlainAccepted = true })
+		s.Lessons.Teach(s.operation, func(l *lessons.Lesson) { l.IsPlainAccepted = true })
 	case status >= http.StatusInternalServerError:
-		s.draft.Judge.NoteFailing(s.operation.ID, status)
+		s.Judge.NoteFailing(s.operation.ID, status)
 	}
 }
 
 // reason is what a request was made for, if that may be why it is refused: the plainest one, which is like it but for
 // that, was accepted.
 func (s *surroundings) reason() scenario.Promise {
-	if s.draft.Lessons.Of(s.operation).IsPlainAccepted {
+	if s.Lessons.Of(s.operation).IsPlainAccepted {
 		return s.promise
 	}
 	return scenario.Promise{}

@@ -12,7 +12,6 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
-	"github.com/plantstore/plantstore/api/contracttest/internal/draft"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
@@ -44,30 +43,27 @@ type filter struct {
 	found                   int       // how many of the things
 }
 
-// filter returns a filter, and the steps that create three resources for it.
-func (t *listTest) filter(parameter string) (f *filter, steps []scenario.Step) {
-	f = &filter{
-		listTest:  t,
-		parameter: parameter,
-		member:    t.list.Filters[parameter],
-	}
+// filter returns a filter, and creates three resources for it.
+func (t *listTest) filter(parameter string) *filter {
+	f := &filter{listTest: t, parameter: parameter, member: t.list.Filters[parameter]}
 	for i := range 3 {
-		steps = append(steps, scenario.Later(func() []scenario.Step { return f.create(i) }))
+		f.create(i)
 	}
-	return f, steps
+	return f
 }
 
-// filters returns the steps of a test of a filter.
-func (t *listTest) filters(parameter string) []scenario.Step {
-	f, steps := t.filter(parameter)
+// filters tests a filter.
+func (t *listTest) filters(parameter string) {
+	f := t.filter(parameter)
 	for i := range 2 {
 		for _, limit := range []int{t.list.PageSize(1), t.list.LongestPage()} {
-			steps = append(steps, scenario.Later(func() []scenario.Step {
-				return f.search(i, limit)
-			}))
+			f.search(i, limit)
 		}
 	}
-	return append(steps, scenario.Later(f.verdict))
+	f.verdict()
+	if !f.list.IsInferred {
+		f.all(f.list.LongestPage(), false, f.things...)
+	}
 }
 
 // property is the schema of the member in the body of a create, from which the values are drawn: a list may show
@@ -78,45 +74,43 @@ func (f *filter) property() *openapi3.Schema {
 
 // create creates the i-th resource, and sees which value the service has for it. An inferred resource may
 // be shown with other values than it was sent, and a filter then goes by those.
-func (f *filter) create(i int) []scenario.Step {
-	value, err := f.choose(i)
-	if err != nil {
-		return []scenario.Step{{Check: func(scenario.Interaction) error { return err }}}
-	}
+func (f *filter) create(i int) {
+	value := f.choose(i)
 	f.values = append(f.values, value)
 	thing := f.list.Resource.Thing(nil)
 	create := f.list.Resource.Create
 	thing.Sent = jsonvalue.Object(f.Lessons.Value(create, f.Draft.Values.Varied(create.BodySchema())))
 	thing.Sent[f.member] = f.sent(i, value)
 	f.things = append(f.things, thing)
-	steps := []scenario.Step{{Create: thing}}
+	f.Create(thing)
 	if !f.list.IsInferred || f.property().Type.Is("array") {
-		return steps
+		return
 	}
-	return append(steps, f.Read(thing, func(got scenario.Interaction) error {
-		f.values[i] = got.Object()[f.member]
-		isSame := i == 1 && jsonvalue.Same(f.values[1], f.values[0])
-		if f.values[i] == nil || isSame {
-			return scenario.Untried("the service has other values of " + f.member + " than a create sends")
-		}
-		return nil
-	})...)
+	got, isRead := f.Read(thing)
+	if !isRead {
+		return
+	}
+	f.values[i] = got.Object()[f.member]
+	isSame := i == 1 && jsonvalue.Same(f.values[1], f.values[0])
+	if f.values[i] == nil || isSame {
+		f.NotTested(scenario.Untried("the service has other values of " + f.member + " than a create sends"))
+	}
 }
 
 // choose returns the value of the i-th resource: the third one has that of the first.
-func (f *filter) choose(i int) (any, error) {
+func (f *filter) choose(i int) any {
 	if i == 2 {
-		return f.values[0], nil
+		return f.values[0]
 	}
 	element := f.Draft.Values.Scalar(f.property())
 	value := f.Draft.Values.Fresh(element, f.values)
 	if low, ok := f.Draft.Values.FreshLow(element); ok && i == 0 {
-		return low, nil // less than all others
+		return low // less than all others
 	}
 	if i == 1 && jsonvalue.Same(value, f.values[0]) {
-		return nil, scenario.Untried("a test has only one value for it")
+		f.NotTested("a test has only one value for it")
 	}
-	return value, nil
+	return value
 }
 
 // sent is what a create has for a value: an array of it, if the member is one. An array of two shows that a
@@ -134,7 +128,7 @@ func (f *filter) sent(i int, value any) any {
 }
 
 // search lists by the i-th value. The things with the value must be found, wherever they are in the list.
-func (f *filter) search(i, limit int) []scenario.Step {
+func (f *filter) search(i, limit int) {
 	query := f.first()
 	maps.Copy(query, f.selection(f.values[i]))
 	if f.list.Limit != "" {
@@ -150,7 +144,11 @@ func (f *filter) search(i, limit int) []scenario.Step {
 	if i == 0 {
 		s.wanted[fmt.Sprint(f.things[2].ID)] = true
 	}
-	return []scenario.Step{f.pages(f.list, query, false, s.visit)}
+	for found := range f.pages(query, false) {
+		if s.visit(found) {
+			return
+		}
+	}
 }
 
 // selection is the parameter with a value. A parameter that takes several values gets one: whether several mean
@@ -180,12 +178,10 @@ type filtered struct {
 const fewPages = 20
 
 // visit looks at a page, until the things that have the value are found, or it is clear what is wrong.
-func (s *filtered) visit(found page) (enough bool, err error) {
+func (s *filtered) visit(found page) (enough bool) {
 	for i, item := range found.items {
 		s.note(item[s.member])
-		if err := s.meet(found.ids[i]); err != nil {
-			return true, err
-		}
+		s.meet(found.ids[i])
 	}
 	hasAll := len(s.wanted) == 0
 	if !hasAll && found.end == nothing {
@@ -194,22 +190,19 @@ func (s *filtered) visit(found page) (enough bool, err error) {
 	}
 	s.pagesRead++
 	isDone := hasAll || s.leaksBoth()
-	return isDone || s.pagesRead > s.mostPages(), nil
+	return isDone || s.pagesRead > s.mostPages()
 }
 
 // meet notes an item. A declared list must not have it twice; in an inferred one, pages may move while they are
 // read.
-func (s *filtered) meet(id string) error {
+func (s *filtered) meet(id string) {
 	isAgain := s.read[id] && !s.list.IsInferred
-	if isAgain {
-		return scenario.Brokenf("a walk with %s=%d meets %s twice", s.list.Limit, s.limit, id)
-	}
+	s.Require(!isAgain, "a walk with %s=%d meets %s twice", s.list.Limit, s.limit, id)
 	s.read[id] = true
 	if s.wanted[id] {
 		delete(s.wanted, id)
 		s.found++
 	}
-	return nil
 }
 
 // mostPages is how many pages are read. Short ones show how a filter and pages go together, and few do that.
@@ -239,20 +232,15 @@ func (f *filter) leaksBoth() bool { return f.leaksLower != "" && f.leaksHigher !
 
 // verdict says what is wrong with the filter. It waits for all lists, because one alone does not tell a filter
 // that selects nothing from one with another meaning.
-func (f *filter) verdict() []scenario.Step {
+func (f *filter) verdict() {
 	wrong := cmp.Or(f.leaksLower, f.leaksHigher, f.lacks[0], f.lacks[1])
 	leaksNothing := f.leaksLower+f.leaksHigher == ""
 	findsSome := leaksNothing && f.found > 0
 	isCertain := f.leaksBoth() || findsSome
-	switch {
-	case f.list.IsInferred && !isCertain: // then something is wrong
-		return draft.Untried(scenario.Untried(wrong + ": it may have another meaning"))
-	case wrong != "":
-		return draft.Failing("%s", wrong)
-	case f.list.IsInferred:
-		return nil
+	if f.list.IsInferred && !isCertain { // then something is wrong
+		f.NotTested(scenario.Untried(wrong + ": it may have another meaning"))
 	}
-	return []scenario.Step{f.all(f.list.LongestPage(), false, f.things, nil)}
+	f.Require(wrong == "", "%s", wrong)
 }
 
 // selects reports whether a filter may select an item that has a value. An inferred one may also look for a

@@ -27,9 +27,7 @@ import (
 func (p *Planner) listTests() (all []Test) {
 	for _, l := range p.Resources.Lists {
 		for _, c := range append(casesOf(l), p.countsOf(l)...) {
-			all = append(all, p.testOf(c.promise, func(d *draft.Draft) []scenario.Step {
-				return c.steps(&listTest{Draft: d, list: l})
-			}))
+			all = append(all, p.testOf(c.promise, func(t *draft.Trial) { c.run(&listTest{Trial: t, list: l}) }))
 		}
 	}
 	return all
@@ -38,17 +36,17 @@ func (p *Planner) listTests() (all []Test) {
 // listCase is a promise of a list, and what shows it.
 type listCase struct {
 	promise scenario.Promise
-	steps   func(*listTest) []scenario.Step
+	run     func(*listTest)
 }
 
 // casesOf are the promises of a list, those of its parameters first.
 func casesOf(l *resources.List) (all []listCase) {
 	for _, filter := range slices.Sorted(maps.Keys(l.Filters)) {
-		all = append(all, effectOf(l, filter, func(t *listTest) []scenario.Step { return t.filters(filter) })...)
+		all = append(all, effectOf(l, filter, func(t *listTest) { t.filters(filter) })...)
 	}
 	all = append(all, effectOf(l, l.Limit, (*listTest).limits)...)
 	for _, way := range []string{l.After, l.Offset, l.Page} {
-		all = append(all, effectOf(l, way, func(t *listTest) []scenario.Step { return t.continues(way) })...)
+		all = append(all, effectOf(l, way, func(t *listTest) { t.continues(way) })...)
 	}
 	for _, name := range []string{l.Limit, l.Offset, l.Page} {
 		all = append(all, defaultCaseOf(l, name)...)
@@ -60,11 +58,11 @@ func casesOf(l *resources.List) (all []listCase) {
 }
 
 // effectOf is what a parameter does, if the document has it: the options may name one that it does not have.
-func effectOf(l *resources.List, parameter string, steps func(*listTest) []scenario.Step) []listCase {
+func effectOf(l *resources.List, parameter string, run func(*listTest)) []listCase {
 	if l.Parameter(parameter) == nil {
 		return nil
 	}
-	return []listCase{{scenario.Effect(l.Operation, parameter), steps}}
+	return []listCase{{scenario.Effect(l.Operation, parameter), run}}
 }
 
 // defaultCaseOf is what a list is without a parameter, if the document says which default it has.
@@ -73,36 +71,33 @@ func defaultCaseOf(l *resources.List, name string) []listCase {
 	if parameter == nil || schema.Of(parameter.Schema).Default == nil {
 		return nil
 	}
-	steps := func(t *listTest) []scenario.Step { return t.defaultOf(parameter) }
-	return []listCase{{scenario.Default(l.Operation, name), steps}}
+	return []listCase{{scenario.Default(l.Operation, name), func(t *listTest) { t.defaultOf(parameter) }}}
 }
 
 // listTest is a test of a list in one run.
 type listTest struct {
-	*draft.Draft
+	*draft.Trial
 	list   *resources.List
-	things []*scenario.Thing // that it has created, one after the other
+	things []*scenario.Thing    // that it has created, one after the other
+	last   scenario.Interaction // the last page that was read
 }
 
 // mostOfInferred is how many resources a test creates for an inferred list.
 const mostOfInferred = 102
 
-// fill creates n resources with consecutive identities. They are created when the step is executed, one
-// after the other, because that is what their order in the list depends on.
-func (t *listTest) fill(n int) (steps []scenario.Step) {
+// fill creates n resources with consecutive identities, one after the other, because that is what their order in the
+// list depends on.
+func (t *listTest) fill(n int) {
 	most := values.Most + 1
 	if t.list.IsInferred {
 		most = mostOfInferred
 	}
 	if n > most {
-		return draft.Untried("a page or the default of the limit has more than a test creates")
+		t.NotTested("a page or the default of the limit has more than a test creates")
 	}
 	for range n {
-		thing := t.list.Resource.Thing(nil)
-		t.things = append(t.things, thing)
-		steps = append(steps, scenario.Step{Create: thing})
+		t.things = append(t.things, t.CreateOf(t.list.Resource))
 	}
-	return steps
 }
 
 // ids are the identities of the things.
@@ -116,56 +111,46 @@ func (t *listTest) ids() (ids []any) {
 // first begins a query before the first thing, so that not all that others have created must be read.
 func (t *listTest) first() url.Values { return t.list.From(t.things[0].ID) }
 
-// one is a step that reads one page. The query is made when the step is executed, because it may need the
-// identities of things that are created before.
-func (t *listTest) one(query func() url.Values, visit func(page) error) scenario.Step {
-	return scenario.Later(func() []scenario.Step {
-		return []scenario.Step{t.pages(t.list, query(), false, func(found page) (bool, error) {
-			return true, visit(found)
-		})}
-	})
+// page reads one page.
+func (t *listTest) page(query url.Values) (first page) {
+	for found := range t.pages(query, false) {
+		first = found
+		break
+	}
+	return first
 }
 
-// all is a step that reads the list, page by page, to some things. It fails if the list lacks one, has
-// one twice, or does not have consecutive numbers in their order. seen is called with what the list has, if
-// it is not nil.
-func (t *listTest) all(limit int, byAfter bool, things []*scenario.Thing, seen func(map[string]map[string]any) error) scenario.Step {
-	return scenario.Later(func() []scenario.Step {
-		query := t.list.From(things[0].ID)
-		if t.list.Limit != "" {
-			query.Set(t.list.Limit, strconv.Itoa(limit))
+// all reads the list, page by page, to some things, and returns what it has by identity. It fails if the list lacks one,
+// has one twice, or does not have consecutive numbers in their order.
+func (t *listTest) all(limit int, byAfter bool, things ...*scenario.Thing) map[string]map[string]any {
+	query := t.list.From(things[0].ID)
+	if t.list.Limit != "" {
+		query.Set(t.list.Limit, strconv.Itoa(limit))
+	}
+	s := search{listTest: t, limit: limit, seen: map[string]map[string]any{}}
+	for _, thing := range things {
+		s.wanted = append(s.wanted, fmt.Sprint(thing.ID))
+	}
+	for found := range t.pages(query, byAfter) {
+		if s.visit(found) {
+			break
 		}
-		s := search{
-			listTest: t,
-			limit:    limit,
-			seen:     map[string]map[string]any{},
-			done:     seen,
-		}
-		for _, thing := range things {
-			s.wanted = append(s.wanted, fmt.Sprint(thing.ID))
-		}
-		return []scenario.Step{t.pages(t.list, query, byAfter, s.visit)}
-	})
+	}
+	return s.seen
 }
 
 // limits lists with limits below the number of resources that exist. A page of an inferred list
 // may have less than its limit, but not nothing.
 //
 //	GET /tools?limit=2           must have 2 items of 3
-func (t *listTest) limits() []scenario.Step {
+func (t *listTest) limits() {
 	least := t.list.PageSize(1)
-	steps := t.fill(least + 2)
+	t.fill(least + 2)
 	for limit := least; limit <= t.list.PageSize(least+2); limit++ {
-		query := func() url.Values {
-			query := t.first()
-			query.Set(t.list.Limit, strconv.Itoa(limit))
-			return query
-		}
-		steps = append(steps, t.one(query, func(found page) error {
-			return t.checkLimit(limit, len(found.items))
-		}))
+		query := t.first()
+		query.Set(t.list.Limit, strconv.Itoa(limit))
+		t.Check(t.checkLimit(limit, len(t.page(query).items)))
 	}
-	return steps
 }
 
 // checkLimit says whether a page has as many items as its limit. That of an inferred list may have less: what
@@ -191,73 +176,61 @@ func (t *listTest) checkEmpty(limit int) error {
 
 // continues lists what follows resources, page by page. Where nothing is in order, a walk through all pages must
 // meet the resources, and the parameter must have been a part of it.
-func (t *listTest) continues(way string) []scenario.Step {
+func (t *listTest) continues(way string) {
 	size := t.list.PageSize(2)
-	steps := t.fill(size + 1)
+	t.fill(size + 1)
 	if t.list.InOrder() {
 		for i := range t.things {
-			steps = append(steps, t.follows(i))
+			t.follows(i)
 		}
-		return steps
+		return
 	}
 	byLink := t.list.IsInferred && t.list.HasLink()
 	if !byLink && t.list.Next == "" && way == t.list.After {
-		return append(steps, t.all(size, true, t.things, nil))
+		t.all(size, true, t.things...)
+		return
 	}
 	// The short pages come last: a long one may hold all.
-	steps = append(steps, t.all(t.list.LongestPage(), false, t.things, nil), t.all(size, false, t.things, nil))
-	return append(steps, scenario.Step{Check: func(last scenario.Interaction) error {
-		if address, err := last.ParsedURL(); err == nil && address.Query().Has(way) {
-			return nil
-		}
-		return scenario.Untried("no page leads to the next one with it")
-	}})
+	t.all(t.list.LongestPage(), false, t.things...)
+	t.all(size, false, t.things...)
+	if address, err := t.last.ParsedURL(); err != nil || !address.Query().Has(way) {
+		t.NotTested("no page leads to the next one with it")
+	}
 }
 
 // follows lists what follows one of the things: those that were created later, and not the thing itself.
-func (t *listTest) follows(i int) scenario.Step {
-	query := func() url.Values { return url.Values{t.list.After: {fmt.Sprint(t.things[i].ID)}} }
-	return t.one(query, func(found page) error {
-		for j, other := range t.ids() {
-			if slices.Contains(found.ids, fmt.Sprint(other)) != (j > i) {
-				return scenario.Brokenf("a list with %s=%v and the resources %v has %v", t.list.After, t.things[i].ID, t.ids(), found.ids)
-			}
-		}
-		return nil
-	})
+func (t *listTest) follows(i int) {
+	found := t.page(url.Values{t.list.After: {fmt.Sprint(t.things[i].ID)}})
+	for j, other := range t.ids() {
+		isRight := slices.Contains(found.ids, fmt.Sprint(other)) == (j > i)
+		t.Require(isRight, "a list with %s=%v and the resources %v has %v", t.list.After, t.things[i].ID, t.ids(), found.ids)
+	}
 }
 
 // defaultOf lists without a parameter: it must be as with the default. As many items exist as the default,
 // and one more, or else any larger default would do.
-func (t *listTest) defaultOf(parameter *openapi3.Parameter) []scenario.Step {
+func (t *listTest) defaultOf(parameter *openapi3.Parameter) {
 	number, err := strconv.Atoi(fmt.Sprint(parameter.Schema.Value.Default))
 	// Some documents say that there is no limit by -1.
 	if err != nil || number < 0 {
-		return draft.Untried("the default is not a number of items")
+		t.NotTested("the default is not a number of items")
 	}
 	exist := 2
 	isLimit := parameter.Name == t.list.Limit
 	if isLimit {
 		exist = number + 1
 	}
-	var without page
-	steps := append(t.fill(exist), t.one(t.first, func(found page) error {
-		without = found
-		return nil
-	}))
-	with := func() url.Values {
-		query := t.first()
-		query.Set(parameter.Name, strconv.Itoa(number))
-		return query
+	t.fill(exist)
+	without := t.page(t.first())
+	query := t.first()
+	query.Set(parameter.Name, strconv.Itoa(number))
+	with := t.page(query)
+	isSame := len(with.ids) == len(without.ids)
+	if !t.list.IsInferred {
+		isFull := !isLimit || len(without.ids) == number
+		isSame = isFull && slices.Equal(with.ids, without.ids)
 	}
-	return append(steps, t.one(with, func(found page) error {
-		isSame := len(found.ids) == len(without.ids)
-		if !t.list.IsInferred {
-			isFull := !isLimit || len(without.ids) == number
-			isSame = isFull && slices.Equal(found.ids, without.ids)
-		}
-		return scenario.Require(isSame, "a list without %s has %d items, with the default %d it has %d", parameter.Name, len(without.ids), number, len(found.ids))
-	}))
+	t.Require(isSame, "a list without %s has %d items, with the default %d it has %d", parameter.Name, len(without.ids), number, len(with.ids))
 }
 
 // walkByLink creates resources and walks to them, with every size of page. Every size of a page is tried,
@@ -265,71 +238,58 @@ func (t *listTest) defaultOf(parameter *openapi3.Parameter) []scenario.Step {
 //
 //	GET /tools?limit=2           200 [7, 8], Link: </tools?limit=2&after=8>; rel="next"
 //	GET /tools?limit=2&after=8   200 [9]
-func (t *listTest) walkByLink() []scenario.Step {
-	steps := t.fill(5)
+func (t *listTest) walkByLink() {
+	t.fill(5)
 	sizes := []int{1, 2, 3, 4, 5}
 	if !t.list.InOrder() { // the walk begins with all the others
 		sizes = []int{2, t.list.LongestPage()}
 	}
 	for _, limit := range sizes {
-		steps = append(steps, t.all(t.list.PageSize(limit), false, t.things, nil))
+		t.all(t.list.PageSize(limit), false, t.things...)
 	}
-	return steps
 }
 
 // showsAll creates, changes and deletes resources. The list must show what reads show. A list that is kept
 // beside the resources, as a cache is, goes wrong here.
-func (t *listTest) showsAll() []scenario.Step {
-	steps := t.fill(3)
+func (t *listTest) showsAll() {
+	t.fill(3)
 	changed := t.things[0]
 	deleted := t.things[1]
 	kept := t.things[2]
+	before := t.all(t.list.LongestPage(), false, t.things...)
 	x := t.list.Resource
-	var before map[string]any
-	var items map[string]map[string]any
-	steps = append(steps, t.all(t.list.LongestPage(), false, t.things, func(seen map[string]map[string]any) error {
-		before = seen[fmt.Sprint(changed.ID)]
-		return nil
-	}))
 	if x.Operations[http.MethodPut] != nil {
-		steps = append(steps, scenario.Later(func() []scenario.Step {
-			return changeThing(t.Draft, http.MethodPut, changed)
-		}))
+		changeThing(t.Trial, http.MethodPut, changed)
 	}
-	if x.Operations[http.MethodDelete] != nil {
-		steps = append(steps, t.CallAccepted(http.MethodDelete, deleted, nil))
+	canDelete := x.Operations[http.MethodDelete] != nil
+	if canDelete {
+		t.Accepted(http.MethodDelete, deleted, nil)
 	}
-	steps = append(steps, t.all(t.list.LongestPage(), false, []*scenario.Thing{changed, kept}, func(seen map[string]map[string]any) error {
-		items = seen
-		return nil
-	}))
-	if x.Operations[http.MethodDelete] != nil {
-		steps = append(steps, scenario.Later(func() []scenario.Step {
-			return t.isNotListed(deleted, items[fmt.Sprint(deleted.ID)])
-		}))
+	items := t.all(t.list.LongestPage(), false, changed, kept)
+	if canDelete {
+		t.isNotListed(deleted, items[fmt.Sprint(deleted.ID)])
 	}
-	for _, thing := range []*scenario.Thing{changed, kept} {
-		steps = append(steps, t.Read(thing, func(got scenario.Interaction) error {
-			old := before
-			if thing != changed {
-				old = nil
-			}
-			return t.isShown(thing, got.Object(), items[fmt.Sprint(thing.ID)], old)
-		})...)
-	}
-	return steps
+	t.showsSame(changed, items, before[fmt.Sprint(changed.ID)])
+	t.showsSame(kept, items, nil)
 }
 
 // isNotListed fails if the list has something that no longer exists. It reads the thing once more: a service may
 // keep what was deleted, and show it in both places.
-func (t *listTest) isNotListed(deleted *scenario.Thing, item map[string]any) []scenario.Step {
+func (t *listTest) isNotListed(deleted *scenario.Thing, item map[string]any) {
 	if item == nil {
-		return nil
+		return
 	}
-	return t.Read(deleted, func(after scenario.Interaction) error {
+	if after, isRead := t.Read(deleted); isRead {
 		exists := after.Status != http.StatusNotFound
-		return scenario.Require(exists, "%v was deleted, but the list has %v", deleted.ID, item)
-	})
+		t.Require(exists, "%v was deleted, but the list has %v", deleted.ID, item)
+	}
+}
+
+// showsSame fails if a read shows a thing otherwise than the list does.
+func (t *listTest) showsSame(thing *scenario.Thing, items map[string]map[string]any, before map[string]any) {
+	if got, isRead := t.Read(thing); isRead {
+		t.Check(t.isShown(thing, got.Object(), items[fmt.Sprint(thing.ID)], before))
+	}
 }
 
 // isShown compares an item of the list with what a read shows. If they have different schemas, only what

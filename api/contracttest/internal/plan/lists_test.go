@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/plantstore/plantstore/api/contracttest/internal/draft"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
-	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // A filter of which only the name is known is wrong if no meaning fits what it does.
@@ -35,8 +35,12 @@ func TestFilterVerdict(t *testing.T) {
 				want = c.inferred
 			}
 			tested := c.filter
-			tested.listTest = &listTest{Draft: p.Draft("a test"), list: &resources.List{ReadBy: p.Document.Operation("listPots"), IsInferred: isInferred}}
-			if got := checked(tested.verdict(), scenario.Interaction{}); !strings.HasPrefix(got, want) {
+			list := &resources.List{ReadBy: p.Document.Operation("listPots"), IsInferred: isInferred}
+			got := checked(p, func(trial *draft.Trial) {
+				tested.listTest = &listTest{Trial: trial, list: list}
+				tested.verdict()
+			})
+			if !strings.HasPrefix(got, want) {
 				t.Errorf("%s, inferred %v: %s, want %s", name, isInferred, got, want)
 			}
 		}
@@ -77,11 +81,15 @@ func TestFilterLeaks(t *testing.T) {
 func TestChoose(t *testing.T) {
 	t.Parallel()
 	p := planOf(t, Settings{})
-	tested := &filter{listTest: &listTest{Draft: p.Draft("a test"), list: p.Resources.Lists[0]}, member: "size"}
-	for i := range 3 {
-		value, err := tested.choose(i)
-		must.NoError(t, err)
-		tested.values = append(tested.values, value)
+	tested := &filter{member: "size"}
+	got := checked(p, func(trial *draft.Trial) {
+		tested.listTest = &listTest{Trial: trial, list: p.Resources.Lists[0]}
+		for i := range 3 {
+			tested.values = append(tested.values, tested.choose(i))
+		}
+	})
+	if got != "kept" {
+		t.Fatal(got)
 	}
 	if !isLess(tested.values[0], tested.values[1]) || tested.values[2] != tested.values[0] {
 		t.Errorf("the values are %v", tested.values)
@@ -98,29 +106,36 @@ func TestFilterPages(t *testing.T) {
 		}
 		return all
 	}
-	list := &resources.List{ReadBy: planOf(t, Settings{}).Document.Operation("listPots")}
+	p := planOf(t, Settings{})
+	list := &resources.List{ReadBy: p.Document.Operation("listPots")}
 	tested := &filtered{
 		filter: &filter{listTest: &listTest{list: list}, member: "color", values: []any{"red"}},
 		limit:  values.Most, wanted: map[string]bool{"1": true, "2": true}, read: map[string]bool{},
 	}
-	first := items("1", "3")
-	if enough, err := tested.visit(first); enough || err != nil || tested.found != 1 {
-		t.Errorf("after a page without 2: %v, %v, %d found", enough, err, tested.found)
+	visit := func(found page) (enough bool, verdict string) {
+		verdict = checked(p, func(trial *draft.Trial) {
+			tested.Trial = trial
+			enough = tested.visit(found)
+		})
+		return enough, verdict
 	}
-	if _, err := tested.visit(items("3")); err == nil {
+	if enough, verdict := visit(items("1", "3")); enough || verdict != "kept" || tested.found != 1 {
+		t.Errorf("after a page without 2: %v, %v, %d found", enough, verdict, tested.found)
+	}
+	if _, verdict := visit(items("3")); verdict == "kept" {
 		t.Error("a list has 3 twice")
 	}
 	last := items("4")
 	last.end = nothing
-	if _, err := tested.visit(last); err != nil || !strings.Contains(tested.lacks[0], "lacks [2]") {
-		t.Errorf("the list has ended without 2: %v, %q", err, tested.lacks[0])
+	if _, verdict := visit(last); verdict != "kept" || !strings.Contains(tested.lacks[0], "lacks [2]") {
+		t.Errorf("the list has ended without 2: %v, %q", verdict, tested.lacks[0])
 	}
-	if enough, err := tested.visit(items("2")); !enough || err != nil || tested.found != 2 {
-		t.Errorf("after all: %v, %v, %d found", enough, err, tested.found)
+	if enough, verdict := visit(items("2")); !enough || verdict != "kept" || tested.found != 2 {
+		t.Errorf("after all: %v, %v, %d found", enough, verdict, tested.found)
 	}
 	endless := &filtered{filter: tested.filter, limit: 1, wanted: map[string]bool{"none": true}, read: map[string]bool{}}
 	for enough := false; !enough; {
-		enough, _ = endless.visit(page{})
+		enough = endless.visit(page{})
 	}
 	if endless.pagesRead != fewPages+1 {
 		t.Errorf("of a list without an end %d pages are read", endless.pagesRead)
@@ -212,14 +227,13 @@ func TestSearch(t *testing.T) {
 	} {
 		p := planOf(t, Settings{})
 		list := &resources.List{Resource: p.Resources.CreatedBy("createPot"), List: scenario.List{Limit: "limit", After: "after"}}
-		s := search{listTest: &listTest{list: list}, limit: 2, wanted: []string{"1", "2"}, seen: map[string]map[string]any{}}
-		var err error
-		for _, found := range c.pages {
-			if _, err = s.visit(found); err != nil {
-				break
+		got := checked(p, func(trial *draft.Trial) {
+			s := search{listTest: &listTest{Trial: trial, list: list}, limit: 2, wanted: []string{"1", "2"}, seen: map[string]map[string]any{}}
+			for _, found := range c.pages {
+				s.visit(found)
 			}
-		}
-		if got := said(err); !strings.HasPrefix(got, c.want) {
+		})
+		if !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}

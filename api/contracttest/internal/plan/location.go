@@ -17,23 +17,21 @@ import (
 //
 //	POST /tools {"name": "a"}    201, Location: /tools/7
 //	GET /tools/7                 must have {"name": "a"}
-func locationLeads(d *draft.Draft, x *resources.Resource) []scenario.Step {
-	thing := x.Thing(d.Values.Identity(x.Identity))
-	parents := d.Parents(x, thing)
-	create := d.CreationOf(x, thing)
-	location := location{draft: d, resource: x, body: jsonvalue.Object(create.Body)}
-	return append(parents, scenario.Step{
-		Call:  func() scenario.Call { return create },
-		Check: location.find,
-		Then:  func(scenario.Interaction) []scenario.Step { return location.follow() },
-	})
+func locationLeads(t *draft.Trial, x *resources.Resource) {
+	thing := x.Thing(t.Values.Identity(x.Identity))
+	parents := t.Draft.Parents(x, thing)
+	create := t.CreationOf(x, thing)
+	t.Run(parents...)
+	l := location{draft: t.Draft, resource: x, created: t.Do(create, scenario.Expectation{})}
+	t.Check(l.find())
+	got := t.Send(scenario.Request{Method: http.MethodGet, Path: l.path, Query: l.query, Header: http.Header{}}, scenario.Accepted)
+	t.Check(l.compare(got, jsonvalue.Object(create.Body)))
 }
 
 // location is where the response to a create leads.
 type location struct {
 	draft    *draft.Draft
 	resource *resources.Resource
-	body     map[string]any
 
 	created scenario.Interaction
 	get     *document.Operation
@@ -43,9 +41,8 @@ type location struct {
 
 // find finds out where Location leads. Of an inferred resource a Location elsewhere may be right: a proxy,
 // a content delivery network.
-func (l *location) find(created scenario.Interaction) (err error) {
-	l.created = created
-	value := created.Header.Get("Location")
+func (l *location) find() (err error) {
+	value := l.created.Header.Get("Location")
 	if value == "" {
 		return l.lacks()
 	}
@@ -55,7 +52,7 @@ func (l *location) find(created scenario.Interaction) (err error) {
 	if err != nil {
 		return err
 	}
-	l.path, l.query, err = draft.LeadsTo(created, value)
+	l.path, l.query, err = draft.LeadsTo(l.created, value)
 	if err != nil {
 		return err
 	}
@@ -107,31 +104,18 @@ func leadsElsewhere(x scenario.Interaction, reference string) bool {
 	return err == nil && !strings.HasPrefix(to.String(), draft.TargetOf(x)+"/")
 }
 
-// follow reads what is there, which must be what was created. An assigned identity is compared with that of the
-// response, and not with one that the body may have proposed.
-func (l *location) follow() []scenario.Step {
-	return []scenario.Step{{
-		Send: func() (scenario.Request, error) {
-			return scenario.Request{
-				Method: http.MethodGet,
-				Path:   l.path,
-				Query:  l.query,
-				Header: http.Header{},
-			}, nil
-		},
-		Expect: scenario.Accepted,
-		Check: func(got scenario.Interaction) error {
-			member := l.resource.Member
-			if l.resource.IsAssigned {
-				delete(l.body, member)
-			}
-			if err := l.draft.Shows(got, l.body, l.get); err != nil {
-				return err
-			}
-			id := l.created.Member(member)
-			other := got.Member(member)
-			isNamed := l.resource.IsAssigned && member != ""
-			return scenario.Require(!isNamed || id == other, "the response to a create has %s %v, but Location leads to %v", member, id, other)
-		},
-	}}
+// compare compares what is there with what was created. An assigned identity is compared with that of the response, and
+// not with one that the body may have proposed.
+func (l *location) compare(got scenario.Interaction, sent map[string]any) error {
+	member := l.resource.Member
+	if l.resource.IsAssigned {
+		delete(sent, member)
+	}
+	if err := l.draft.Shows(got, sent, l.get); err != nil {
+		return err
+	}
+	id := l.created.Member(member)
+	other := got.Member(member)
+	isNamed := l.resource.IsAssigned && member != ""
+	return scenario.Require(!isNamed || id == other, "the response to a create has %s %v, but Location leads to %v", member, id, other)
 }

@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -63,37 +64,46 @@ func pageOf(l *resources.List, x scenario.Interaction) (found page, err error) {
 // reader reads a list page by page. It goes on as Link or Next say; without them, or if byAfter is
 // set, after the last item, or by Offset or Page.
 type reader struct {
-	draft   *draft.Draft
 	list    *resources.List
 	query   url.Values
 	byAfter bool
-	visit   func(page) (enough bool, err error)
 
-	path           string
-	pairs          []string
 	number, offset int
 	found          page
-	isDone         bool
 }
 
-// pages is a step that reads a list with a query until visit has seen enough, or there is no more.
-func (t *listTest) pages(l *resources.List, query url.Values, byAfter bool, visit func(page) (enough bool, err error)) scenario.Step {
-	r := &reader{
-		draft:   t.Draft,
-		list:    l,
-		query:   query,
-		byAfter: byAfter,
-		visit:   visit,
-		number:  1,
-	}
-	if parameter := l.Parameter(l.Page); parameter != nil {
-		if first, err := strconv.Atoi(fmt.Sprint(schema.Of(parameter.Schema).Default)); err == nil {
-			r.number = first
+// pages reads a list with a query, page by page, as long as there is more.
+func (t *listTest) pages(query url.Values, byAfter bool) iter.Seq[page] {
+	return func(yield func(page) bool) {
+		l := t.list
+		r := &reader{list: l, query: query, byAfter: byAfter, number: firstPage(l)}
+		request := scenario.Request{Method: l.ReadBy.Method, Path: t.path(), Header: http.Header{}}
+		request.Query = t.Required(l.ReadBy, query, http.Header{})
+		for {
+			t.last = t.Send(request, scenario.Accepted)
+			reference, err := r.read(t.last)
+			t.Check(err)
+			if reference == "" {
+				request.Query = t.Required(l.ReadBy, r.query, http.Header{})
+			} else {
+				request.Path, request.Query, err = draft.LeadsTo(t.last, reference)
+				t.Check(err)
+			}
+			if goesOn := yield(r.found); !goesOn || r.found.end != another {
+				return
+			}
 		}
 	}
-	r.path = t.path()
-	r.pairs = t.Required(l.ReadBy, query, http.Header{})
-	return r.step()
+}
+
+// firstPage is the number of the first page of a list.
+func firstPage(l *resources.List) int {
+	if parameter := l.Parameter(l.Page); parameter != nil {
+		if first, err := strconv.Atoi(fmt.Sprint(schema.Of(parameter.Schema).Default)); err == nil {
+			return first
+		}
+	}
+	return 1
 }
 
 // path is the path of the list, which may be below something that was created.
@@ -107,46 +117,15 @@ func (t *listTest) path() string {
 	return t.FilledPath(operation, path)
 }
 
-// step is the request of the next page.
-func (r *reader) step() scenario.Step {
-	return scenario.Step{
-		Send: func() (scenario.Request, error) {
-			return scenario.Request{
-				Method: r.list.ReadBy.Method,
-				Path:   r.path,
-				Query:  r.pairs,
-				Header: http.Header{},
-			}, nil
-		},
-		Expect: scenario.Accepted,
-		Check:  r.read,
-		Then: func(scenario.Interaction) []scenario.Step {
-			if r.isDone {
-				return nil
-			}
-			return []scenario.Step{r.step()}
-		},
+// read reads a page and finds out where the next one is: at a reference in the response, which has precedence over
+// counting, see above, or where the query says.
+func (r *reader) read(x scenario.Interaction) (reference string, err error) {
+	r.found, err = pageOf(r.list, x)
+	if err != nil {
+		return "", err
 	}
-}
-
-// read reads a page and finds out where the next one is. A reference in the response has precedence over
-// counting, see above.
-func (r *reader) read(x scenario.Interaction) (err error) {
-	if r.found, err = pageOf(r.list, x); err != nil {
-		return err
-	}
-	leadsThere := ""
-	r.found.end, leadsThere = r.next(x)
-	if leadsThere != "" {
-		if r.path, r.pairs, err = draft.LeadsTo(x, leadsThere); err != nil {
-			return err
-		}
-	} else {
-		r.pairs = r.draft.Required(r.list.ReadBy, r.query, http.Header{})
-	}
-	enough, err := r.visit(r.found)
-	r.isDone = enough || r.found.end != another
-	return err
+	r.found.end, reference = r.next(x)
+	return reference, nil
 }
 
 // next says what follows a page, and by which reference, if one leads there. Link says it more clearly than a

@@ -46,18 +46,11 @@ func (p *Planner) withOddMethod(methods ...string) []string {
 
 // pathTest sends requests with several methods, and whatever credentials there are.
 func (p *Planner) pathTest(kind scenario.PromiseKind, path string, methods ...string) Test {
-	return p.testOf(scenario.Promise{Kind: kind, Place: path}, func(*draft.Draft) (steps []scenario.Step) {
+	return p.testOf(scenario.Promise{Kind: kind, Place: path}, func(t *draft.Trial) {
 		for _, method := range methods {
-			steps = append(steps, scenario.Step{Send: func() (scenario.Request, error) {
-				return scenario.Request{
-					Method: method,
-					Path:   path,
-					Header: http.Header{},
-					Access: scenario.Access{All: true},
-				}, nil
-			}})
+			request := scenario.Request{Method: method, Path: path, Header: http.Header{}, Access: scenario.Access{All: true}}
+			t.Send(request, scenario.Expectation{})
 		}
-		return steps
 	})
 }
 

@@ -1,5 +1,5 @@
-// Package plan makes the tests of a document. It sends nothing: a test is a value, and package run
-// executes it.
+// Package plan has the tests of a document. A test is a function that is read from top to bottom: it gets a
+// [draft.Trial], as a Go test gets a *testing.T, and package run runs it.
 //
 // There are families of tests, with a file or two for each:
 //
@@ -7,7 +7,7 @@
 //     lessons, and adapted.go lets later requests begin with it.
 //   - Tests of one request: of the credentials of an operation (credentials.go), of its parameters
 //     (parameters.go), of its body (bodies.go). single.go has the request, singlemaker.go makes them, kept.go
-//     keeps them, and surroundings.go has the steps around the request. excuses.go says why a service may refuse it.
+//     keeps them, and surroundings.go has what is around the request. excuses.go says why a service may refuse it.
 //   - paths.go: methods and paths that the document does not have.
 //   - sequences.go: what is created can be read, changed and deleted, and nothing else changes. others.go: two
 //     resources do not touch each other, and below.go: nor do things below one another. location.go: Location
@@ -24,46 +24,32 @@
 //
 // The tests come in an order in which a run that ends early has seen something of everything: see
 // [Planner.Tests] and phases.go. They are made while they run, and those of one request are kept as far as there is room.
-// promises.go names what a document promises, and what a response shows.
+// promises.go has what a document promises, and what a response shows.
 //
 // # To add a kind of test
 //
-// Write a method of [Planner] that returns tests, and name it in [Planner.families]. A test has a name and
-// a function that makes its steps. The name is the promise that is shown: the operation, a comma, and
-// what it promises; or "sequence", a comma, and the rest, if several operations show it. Steps are made by a
-// [draft.Draft], because what they draw depends on the name alone. This one shows that a PUT that is repeated changes
-// nothing:
+// Give its promise a kind (scenario/promise.go) and a sentence (report/names.go), and write the test. One over a resource
+// is a line in the table of sequences.go; for another one, write a method of [Planner] that returns tests, and name it in
+// [Planner.families]. This test shows that a PUT that is repeated changes nothing:
 //
-//	func (p *Planner) repeatTests() (all []Test) {
-//		for _, x := range p.Resources.All {
-//			put := x.Operations[http.MethodPut]
-//			if put == nil || x.Operations[http.MethodGet] == nil {
-//				continue
-//			}
-//			name := "sequence, " + x.Create.ID + ": a repeated replacement changes nothing"
-//			all = append(all, newTest(name, func() []scenario.Step {
-//				return repeats(p.Draft(name), x.Thing(nil), put)
-//			}))
-//		}
-//		return all
-//	}
+//	{scenario.RepeatsReplacement, []string{http.MethodGet, http.MethodPut}, repeatsReplacement, nil},
 //
-//	func repeats(d *draft.Draft, thing *scenario.Thing, put *document.Operation) []scenario.Step {
-//		body := d.PlainBody(put)
-//		steps := []scenario.Step{{Create: thing}, d.CallAccepted(http.MethodPut, thing, body)}
-//		steps = append(steps, d.Read(thing)...)
-//		steps = append(steps, d.CallAccepted(http.MethodPut, thing, body))
-//		return append(steps, scenario.Later(func() []scenario.Step {
-//			sent := jsonvalue.Object(body)
-//			before := thing.Seen.Object()
-//			maps.DeleteFunc(before, func(name string, _ any) bool { return sent[name] == nil })
-//			return readShows(d, thing, before)
-//		}))
+//	func repeatsReplacement(t *draft.Trial, x *resources.Resource) {
+//		put := x.Operations[http.MethodPut]
+//		body := t.PlainBody(put)
+//		thing := t.CreateOf(x)
+//		t.Accepted(http.MethodPut, thing, body)
+//		before, _ := t.Read(thing)
+//		t.Accepted(http.MethodPut, thing, body)
+//		sent := jsonvalue.Object(body)
+//		known := before.Object()
+//		maps.DeleteFunc(known, func(name string, _ any) bool { return sent[name] == nil })
+//		t.ReadShows(thing, known)
 //	}
 //
 // It compares the members that were sent, and no others: with each write that it accepts, a service may set a time
-// or a version. Drafts.Shows, which readShows calls, knows what else a right service may do, above all where the
-// resource was inferred. That nothing at all has changed ([draft.Draft.Unchanged]) is shown after a request that was
+// or a version. Drafts.Shows, which ReadShows calls, knows what else a right service may do, above all where the
+// resource was inferred. That nothing at all has changed ([draft.Trial.Unchanged]) is shown after a request that was
 // refused, or was about something else.
 //
 // Three rules keep a right service from being accused:
@@ -73,8 +59,6 @@
 //   - What was inferred ([resources.Resource.IsInferred], [resources.List.IsInferred]) may be otherwise. Where it is,
 //     the test ends with [scenario.Untried].
 //   - A test needs nothing that another one has created, and uses identities that are drawn for it.
-//
-// A sequence over one resource is shorter still: a line in the table of sequences.go.
 package plan
 
 import (
@@ -181,17 +165,22 @@ func (p *Planner) PlainTest(operation *document.Operation) (test Test, ok bool) 
 }
 
 // newTest is a test with a name. What it draws depends on the name alone.
-func newTest(name string, shows scenario.Promise, steps func() []scenario.Step) Test {
+func newTest(name string, shows scenario.Promise, run func(*scenario.Trial)) Test {
 	return Test{
-		Test:   scenario.Test{Name: name, Shows: []scenario.Promise{shows}, Steps: steps},
+		Test:   scenario.Test{Name: name, Shows: []scenario.Promise{shows}, Run: run},
 		Number: values.NumberOf(name),
 	}
 }
 
 // testOf is a test of one promise, which is its name.
-func (p *Planner) testOf(promise scenario.Promise, steps func(*draft.Draft) []scenario.Step) Test {
+func (p *Planner) testOf(promise scenario.Promise, run func(*draft.Trial)) Test {
 	name := report.Name(promise)
-	return newTest(name, promise, func() []scenario.Step { return steps(p.Draft(name)) })
+	return newTest(name, promise, p.drafted(name, run))
+}
+
+// drafted is a test whose trial has a draft, which depends on the name of the test alone.
+func (p *Planner) drafted(name string, run func(*draft.Trial)) func(*scenario.Trial) {
+	return func(t *scenario.Trial) { run(&draft.Trial{Trial: t, Draft: p.Draft(name)}) }
 }
 
 // whyNotTested is why the options want no tests of an operation, or nothing.

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"net/http"
@@ -78,14 +79,21 @@ func said(err error) string {
 	return "kept"
 }
 
-// checked is what the first check of some steps says.
-func checked(steps []scenario.Step, got scenario.Interaction) string {
+// checks executes steps that send nothing.
+type checks struct{}
+
+func (checks) Execute(steps ...scenario.Step) (got scenario.Interaction, err error) {
 	for _, step := range steps {
-		if step.Check != nil {
-			return said(step.Check(got))
-		}
+		err = cmp.Or(err, step.Check(got))
 	}
-	return "kept"
+	return got, err
+}
+
+func (c checks) Beside() (scenario.Steps, func() error) { return c, func() error { return nil } }
+
+// checked is what a part of a test says that sends nothing.
+func checked(p *Planner, run func(*draft.Trial)) string {
+	return said(scenario.Try(checks{}, p.drafted("a test", run)))
 }
 
 // A first request of each operation comes first, those that read before those that create, and a delete after all.

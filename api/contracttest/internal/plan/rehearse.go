@@ -84,11 +84,12 @@ func rehearsalOrder(one, other *document.Operation) int {
 // is wrong here, too.
 func (p *Planner) rehearsal(operation *document.Operation) Test {
 	promise := scenario.Promise{Operation: operation.ID, Kind: scenario.FirstRequest}
-	test := p.testOf(promise, func(d *draft.Draft) []scenario.Step {
-		c := p.plainest(operation, "first request", promise, d.Values)
-		r := &rehearsal{surroundings: surroundings{single: c, draft: d}}
-		r.attempts = r.allAttempts()
-		return append(r.creations(), r.try(0)...)
+	test := p.testOf(promise, func(t *draft.Trial) {
+		c := p.plainest(operation, "first request", promise, t.Draft.Values)
+		r := &rehearsal{surroundings{single: c, Trial: t}}
+		attempts := r.allAttempts()
+		r.create()
+		r.tryAll(attempts)
 	})
 	test.IsRehearsal = true
 	return test
@@ -104,10 +105,7 @@ type attempt struct {
 }
 
 // rehearsal tries one way after the other.
-type rehearsal struct {
-	surroundings
-	attempts []attempt
-}
+type rehearsal struct{ surroundings }
 
 // allAttempts are the ways to make a request, in the order in which they are tried.
 func (r *rehearsal) allAttempts() (all []attempt) {
@@ -120,13 +118,13 @@ func (r *rehearsal) allAttempts() (all []attempt) {
 		return []attempt{{}}
 	}
 	for _, example := range r.operation.ExamplesOfBody() {
-		if r.draft.Values.Fits(described, example) {
+		if r.Draft.Values.Fits(described, example) {
 			all = append(all, attempt{body: example})
 			break
 		}
 	}
 	all = append(all, attempt{}, attempt{isFresh: true}, attempt{isLeast: true}, attempt{isLeast: true, isFresh: true})
-	if len(r.draft.Values.Flatten(described).Required) > 0 {
+	if len(r.Draft.Values.Flatten(described).Required) > 0 {
 		return all
 	}
 	// A change of nothing may be refused.
@@ -140,37 +138,37 @@ func (r *rehearsal) allAttempts() (all []attempt) {
 // mostAlone is how many optional members are tried alone.
 const mostAlone = 8
 
-// try is a step that makes a request in one way, and in the next one if that is refused. Where the path names
-// nothing, the body does not matter.
-func (r *rehearsal) try(number int) []scenario.Step {
-	way := r.attempts[number]
-	return r.send(way, "", func(x scenario.Interaction) []scenario.Step {
-		isInVain := r.absent && x.Status == http.StatusNotFound
+// tryAll makes the request in one way after the other, until one is accepted. Where the path names nothing, the body does
+// not matter.
+func (r *rehearsal) tryAll(attempts []attempt) {
+	for _, way := range attempts {
+		status := r.send(way, "")
+		isInVain := r.absent && status == http.StatusNotFound
 		switch {
-		case x.Status < http.StatusBadRequest:
-			return r.accepted(way)
-		case isInVain, number+1 == len(r.attempts):
-			return nil
+		case status < http.StatusBadRequest:
+			r.accepted(way)
+			return
+		case isInVain:
+			return
 		}
-		return r.try(number + 1)
-	})
+	}
 }
 
-// send is a step that makes a request in one way, with one optional member more, if that has a name.
-func (r *rehearsal) send(way attempt, more string, then func(scenario.Interaction) []scenario.Step) []scenario.Step {
-	return []scenario.Step{{
-		Send: func() (scenario.Request, error) {
-			filled, _ := adapted(r.draft, r.single)
-			if way.isFresh {
-				filled.freshenPath(r.draft)
-			}
-			if r.operation.BodySchema() != nil {
-				filled.body = r.body(way, more)
-			}
-			return filled.request(r.thing), nil
-		},
-		Then: then,
-	}}
+// send makes a request in one way, with one optional member more, if that has a name, and returns the status.
+func (r *rehearsal) send(way attempt, more string) int {
+	filled, _ := adapted(r.Draft, r.single)
+	if way.isFresh {
+		filled.freshenPath(r.Draft)
+	}
+	if r.operation.BodySchema() != nil {
+		filled.body = r.body(way, more)
+	}
+	return r.Send(filled.request(r.thing), scenario.Expectation{}).Status
+}
+
+// isAccepted reports whether a request that is made in one way is accepted.
+func (r *rehearsal) isAccepted(way attempt, more string) bool {
+	return r.send(way, more) < http.StatusBadRequest
 }
 
 // body is the body of a request in one way.
@@ -179,7 +177,7 @@ func (r *rehearsal) body(way attempt, more string) []byte {
 	if body == nil {
 		body = r.plain()
 	}
-	lesson := r.draft.Lessons.Of(r.operation)
+	lesson := r.Lessons.Of(r.operation)
 	lesson.NeedsFresh = lesson.NeedsFresh || way.isFresh
 	if way.isLeast {
 		lesson.LeftOut = map[string]bool{}
@@ -187,46 +185,41 @@ func (r *rehearsal) body(way attempt, more string) []byte {
 			lesson.LeftOut[place] = place != more && place != way.with
 		}
 	}
-	return jsonvalue.Encode(r.draft.Lessons.ValueBy(r.operation, lesson, body))
+	return jsonvalue.Encode(r.Lessons.ValueBy(r.operation, lesson, body))
 }
 
 // plain is the plainest body.
-func (r *rehearsal) plain() any { return r.draft.Values.Base(r.operation.BodySchema()) }
+func (r *rehearsal) plain() any { return r.Draft.Values.Base(r.operation.BodySchema()) }
 
 // optionalPlaces are the places of what a body may leave out.
 func (r *rehearsal) optionalPlaces() []string {
-	return r.draft.Lessons.OptionalPlaces(r.operation, r.plain())
+	return r.Lessons.OptionalPlaces(r.operation, r.plain())
 }
 
 // accepted learns from a way that was accepted: whether texts must be new each time, and which optional members the
 // service refuses.
-func (r *rehearsal) accepted(way attempt) (steps []scenario.Step) {
-	r.draft.Lessons.Teach(r.operation, func(l *lessons.Lesson) {
+func (r *rehearsal) accepted(way attempt) {
+	r.Lessons.Teach(r.operation, func(l *lessons.Lesson) {
 		l.IsRehearsed = true
 		l.NeedsFresh = way.isFresh
 	})
 	isCreate := r.operation.Method == http.MethodPost && !strings.HasSuffix(r.operation.Template, "}")
 	if isCreate && !way.isFresh && r.operation.BodySchema() != nil {
-		steps = append(steps, r.again(way)...)
+		r.again(way)
 	}
 	if way.isLeast {
-		steps = append(steps, r.optionalOnes(way)...)
+		r.optionalOnes(way)
 	}
-	return steps
 }
 
 // again makes the request once more. If it is refused now, the service wants new texts.
-func (r *rehearsal) again(way attempt) []scenario.Step {
-	return r.send(way, "", func(x scenario.Interaction) []scenario.Step {
-		if x.Status < http.StatusBadRequest {
-			return nil
-		}
-		way.isFresh = true
-		return r.send(way, "", func(x scenario.Interaction) []scenario.Step {
-			r.draft.Lessons.Teach(r.operation, func(l *lessons.Lesson) { l.NeedsFresh = x.Status < http.StatusBadRequest })
-			return nil
-		})
-	})
+func (r *rehearsal) again(way attempt) {
+	if r.isAccepted(way, "") {
+		return
+	}
+	way.isFresh = true
+	needsFresh := r.isAccepted(way, "")
+	r.Lessons.Teach(r.operation, func(l *lessons.Lesson) { l.NeedsFresh = needsFresh })
 }
 
 // mostOptional is how many optional members are tried one by one.
@@ -238,32 +231,26 @@ const mostOptional = 30
 //	POST /tools {"name": "a"}                  201, with nothing optional
 //	POST /tools {"name": "a", "zone": "x"}     400: zone is left out from now on
 //	POST /tools {"name": "a", "size": 1}       201
-func (r *rehearsal) optionalOnes(way attempt) (steps []scenario.Step) {
+func (r *rehearsal) optionalOnes(way attempt) {
 	optional := r.optionalPlaces()
 	if len(optional) > mostOptional {
 		r.leaveOut(optional...)
-		return nil
+		return
 	}
 	for _, place := range optional {
-		steps = append(steps, r.send(way, place, func(x scenario.Interaction) []scenario.Step {
-			if x.Status >= http.StatusBadRequest {
-				r.leaveOut(place)
-			}
-			return nil
-		})...)
+		if !r.isAccepted(way, place) {
+			r.leaveOut(place)
+		}
 	}
 	way.isLeast = false
-	return append(steps, r.send(way, "", func(x scenario.Interaction) []scenario.Step {
-		if x.Status >= http.StatusBadRequest {
-			r.leaveOut(optional...)
-		}
-		return nil
-	})...)
+	if !r.isAccepted(way, "") {
+		r.leaveOut(optional...)
+	}
 }
 
 // leaveOut remembers places of what the service refuses.
 func (r *rehearsal) leaveOut(places ...string) {
-	r.draft.Lessons.Teach(r.operation, func(l *lessons.Lesson) {
+	r.Lessons.Teach(r.operation, func(l *lessons.Lesson) {
 		l.LeftOut = maps.Collect(maps.All(l.LeftOut))
 		for _, place := range places {
 			l.LeftOut[place] = true

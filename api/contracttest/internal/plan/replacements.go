@@ -24,60 +24,46 @@ var merges = regexp.MustCompile(`(?i)partial|merg|omit|unchanged|absent|missing|
 //	PUT /tools/7 {"name": "a", "note": "n"}   200
 //	PUT /tools/7 {"name": "a"}                200
 //	GET /tools/7                              must not have the note "n"
-func putRemoves(d *draft.Draft, x *resources.Resource) []scenario.Step {
+func putRemoves(t *draft.Trial, x *resources.Resource) {
 	put := x.Operations[http.MethodPut]
 	described := put.BodySchema()
 	if described == nil || merges.MatchString(put.Spec.Summary+put.Spec.Description) {
-		return draft.Untried("the document does not say that it replaces")
+		t.NotTested("the document does not say that it replaces")
 	}
-	removals := [2]*removal{{thing: x.Thing(nil)}, {thing: x.Thing(nil)}}
-	var steps []scenario.Step
-	for _, removed := range removals {
-		steps = append(steps, leaveOut(d, removed, described)...)
-	}
-	return append(steps, scenario.Verify(func() error {
-		for _, name := range d.Values.Names(described) {
-			isOpen := name == x.Member || slices.Contains(d.Values.Flatten(described).Required, name)
-			if !isOpen && bothKeep(removals, name) {
-				return scenario.Brokenf("a replacement without %s has left it at %v", name, removals[1].after[name])
-			}
+	removals := [2]removal{leaveOut(t, x, described), leaveOut(t, x, described)}
+	for _, name := range t.Values.Names(described) {
+		isOpen := name == x.Member || slices.Contains(t.Values.Flatten(described).Required, name)
+		if !isOpen && bothKeep(removals, name) {
+			t.Check(scenario.Brokenf("a replacement without %s has left it at %v", name, removals[1].after[name]))
 		}
-		return nil
-	}))
+	}
 }
 
 // removal is a resource before and after a replacement by one without what is optional.
-type removal struct {
-	thing         *scenario.Thing
-	before, after map[string]any
-}
+type removal struct{ before, after map[string]any }
 
 // leaveOut replaces a resource, and then again without what is optional. The first replacement gives it values of
 // all members, which the create may not have taken.
-func leaveOut(d *draft.Draft, removed *removal, described *openapi3.Schema) []scenario.Step {
-	whole := jsonvalue.Object(d.Values.Varied(described))
+func leaveOut(t *draft.Trial, x *resources.Resource, described *openapi3.Schema) (removed removal) {
+	whole := jsonvalue.Object(t.Values.Varied(described))
 	least := map[string]any{}
-	for _, name := range d.Values.Flatten(described).Required {
+	for _, name := range t.Values.Flatten(described).Required {
 		least[name] = whole[name]
 	}
-	if !d.Values.Fits(described, least) {
-		return append([]scenario.Step{{Create: removed.thing}}, draft.Untried("a test has no value without what is optional")...)
+	thing := t.CreateOf(x)
+	if !t.Values.Fits(described, least) {
+		t.NotTested("a test has no value without what is optional")
 	}
-	steps := []scenario.Step{{Create: removed.thing}, d.CallAccepted(http.MethodPut, removed.thing, whole)}
-	steps = append(steps, d.Read(removed.thing, func(got scenario.Interaction) error {
-		removed.before = got.Object()
-		return nil
-	})...)
-	steps = append(steps, d.CallAccepted(http.MethodPut, removed.thing, least))
-	return append(steps, d.Read(removed.thing, func(got scenario.Interaction) error {
-		removed.after = got.Object()
-		return nil
-	})...)
+	t.Accepted(http.MethodPut, thing, whole)
+	before, _ := t.Read(thing)
+	t.Accepted(http.MethodPut, thing, least)
+	after, _ := t.Read(thing)
+	return removal{before.Object(), after.Object()}
 }
 
 // bothKeep reports whether two resources have kept different values of a member. What both have alike may be a
 // default, or set by the service.
-func bothKeep(removals [2]*removal, name string) bool {
+func bothKeep(removals [2]removal, name string) bool {
 	for _, removed := range removals {
 		if removed.before[name] == nil || !jsonvalue.Same(removed.before[name], removed.after[name]) {
 			return false

@@ -18,43 +18,35 @@ type search struct {
 	wanted []string
 	seen   map[string]map[string]any // the items by identity
 	met    []string                  // the identities in their order
-	done   func(map[string]map[string]any) error
 }
 
 // visit looks at a page. It has seen enough when nothing is missing any more.
-func (s *search) visit(found page) (enough bool, err error) {
-	if err := s.add(found); err != nil {
-		return true, err
-	}
+func (s *search) visit(found page) (enough bool) {
+	s.add(found)
 	for _, id := range s.wanted {
 		if s.seen[id] == nil {
-			return false, s.mayLack(id, found.end)
+			s.Check(s.mayLack(id, found.end))
+			return false
 		}
 	}
 	isOrdered := !s.list.InOrder() || slices.Equal(s.met[:len(s.wanted)], s.wanted)
-	if !isOrdered {
-		return true, scenario.Brokenf("a walk with %s=%d meets %v, want %v", s.list.Limit, s.limit, s.met, s.wanted)
-	}
-	if s.done != nil {
-		return true, s.done(s.seen)
-	}
-	return true, nil
+	s.Require(isOrdered, "a walk with %s=%d meets %v, want %v", s.list.Limit, s.limit, s.met, s.wanted)
+	return true
 }
 
 // add notes the items of a page, which must be within the limit, and on no page before: a walk that has them
 // again would never end.
-func (s *search) add(found page) error {
-	if s.list.Limit != "" && len(found.ids) > s.limit {
-		return scenario.Brokenf("a page with %s=%d has %d items", s.list.Limit, s.limit, len(found.ids))
-	}
+func (s *search) add(found page) {
+	isWithin := s.list.Limit == "" || len(found.ids) <= s.limit
+	s.Require(isWithin, "a page with %s=%d has %d items", s.list.Limit, s.limit, len(found.ids))
 	for i, id := range found.ids {
 		if s.seen[id] != nil {
-			return scenario.BrokenBy(scenario.Cause{Kind: scenario.ListedTwice, Operation: s.list.Operation}, "the pages of the list have %s twice: %v", id, found.ids)
+			cause := scenario.Cause{Kind: scenario.ListedTwice, Operation: s.list.Operation}
+			s.Check(scenario.BrokenBy(cause, "the pages of the list have %s twice: %v", id, found.ids))
 		}
 		s.seen[id] = found.items[i]
 	}
 	s.met = append(s.met, found.ids...)
-	return nil
 }
 
 // mayLack returns an error unless something that is missing may come on a later page.

@@ -191,30 +191,29 @@ func withMember(body []byte, name string, value any) []byte {
 // test is the test of the request: what is in its way is removed, what it needs is created, and then the
 // response and what has changed are checked.
 func (c *single) test(p *Planner) Test {
-	remove := func() []scenario.Step { return removals(p.Draft(c.name), c) }
-	test := newTest(c.name, c.promise, func() []scenario.Step {
-		around := surroundings{single: c, draft: p.Draft(c.name)}
-		return append(remove(), around.steps()...)
-	})
-	test.Cleanup = remove
+	test := newTest(c.name, c.promise, p.drafted(c.name, func(t *draft.Trial) {
+		c.remove(t)
+		around := surroundings{single: c, Trial: t}
+		around.run()
+	}))
+	test.Cleanup = p.drafted(c.name, c.remove)
 	if c.why != nil {
 		test.Refuses = c.operation.ID
 	}
 	return test
 }
 
-// removals remove what a test creates under an identity that others use, too.
-func removals(d *draft.Draft, c *single) (steps []scenario.Step) {
+// remove removes what a test creates under an identity that others use, too.
+func (c *single) remove(t *draft.Trial) {
 	// A batch is not on one resource.
-	x := cmp.Or(d.Resources.Of(c.operation), c.use.Named(), d.Resources.FirstChosen())
+	x := cmp.Or(t.Resources.Of(c.operation), c.use.Named(), t.Resources.FirstChosen())
 	// What is below something else is below something new in each test.
 	if x == nil || x.IsAssigned || x.Parent != nil {
-		return nil
+		return
 	}
 	for _, id := range c.shared {
-		steps = append(steps, d.Remove(x.Thing(id))...)
+		t.Remove(x.Thing(id))
 	}
-	return steps
 }
 
 // Requests makes the requests of the tests of one request without credentials, with fresh identities. They

@@ -18,10 +18,10 @@ import (
 // says nothing of what was stored. So a test creates what the path names, reads it before and after a request
 // that must be refused, and looks for what a refused create may have left behind.
 
-// surroundings are the steps around one request.
+// surroundings are what is around one request.
 type surroundings struct {
 	*single
-	draft *draft.Draft
+	*draft.Trial
 
 	// That the path names; its identity is nil if it names none.
 	thing  *scenario.Thing
@@ -31,55 +31,52 @@ type surroundings struct {
 	needs []string
 }
 
-// steps makes what comes before the request, the request, and what comes after it.
-func (s *surroundings) steps() []scenario.Step {
-	return append(s.creations(), scenario.Step{
-		Send: func() (scenario.Request, error) {
-			filled, needs := adapted(s.draft, s.single)
-			s.needs = needs
-			return filled.request(s.thing), nil
-		},
-		Expect: scenario.Expectation{Wrong: cmp.Or(s.why, s.changed)},
-		Check:  s.check,
-		Then:   s.after,
-	})
+// run creates what the request needs, sends it, and checks the response and what has changed.
+func (s *surroundings) run() {
+	s.create()
+	filled, needs := adapted(s.Draft, s.single)
+	s.needs = needs
+	got := s.Send(filled.request(s.thing), scenario.Expectation{Wrong: cmp.Or(s.why, s.changed)})
+	s.Check(s.judge(got))
+	if s.why == nil || s.isOdd() {
+		return
+	}
+	// A service that refuses and stores all the same is worse than one that accepts.
+	if s.before {
+		s.Unchanged(s.thing, "a refused request")
+	}
+	s.hasCreatedNothing()
 }
 
-// creations create what the request needs.
-func (s *surroundings) creations() (steps []scenario.Step) {
+// create creates what the request needs.
+func (s *surroundings) create() {
 	s.thing = &scenario.Thing{ID: s.id}
 	s.absent = s.namesNothing
 	// So that there is something to stream.
-	if s.operation.Streams() && len(s.draft.Resources.All) > 0 {
-		steps = append(steps, scenario.Step{Create: s.draft.Resources.All[0].Thing(nil)})
+	if s.operation.Streams() && len(s.Resources.All) > 0 {
+		s.CreateOf(s.Resources.All[0])
 	}
-	if s.use != nil {
-		s.thing = s.use.Thing(s.id)
-		steps = append(steps, scenario.Step{
-			Create:   s.thing,
-			Optional: s.use.IsInferred,
-		}, scenario.Step{Then: s.readBefore})
+	if s.use == nil {
+		return
 	}
-	return steps
-}
-
-// readBefore reads what the request is about, so that a change is seen. If it cannot be read, there is
-// nothing to compare, and the test goes on without.
-func (s *surroundings) readBefore(scenario.Interaction) []scenario.Step {
+	s.thing = s.use.Thing(s.id)
+	if s.use.IsInferred {
+		s.CreateIfPossible(s.thing)
+	} else {
+		s.Create(s.thing)
+	}
 	if s.thing.Missing {
-		s.single = s.withoutThing(s.draft)
+		s.single = s.withoutThing(s.Draft)
 		s.absent = true
 	}
-	if s.absent {
-		return nil
+	// What cannot be read cannot be compared, and the test goes on without.
+	if !s.absent {
+		_, s.before = s.Read(s.thing)
 	}
-	steps := s.draft.Read(s.thing)
-	s.before = len(steps) > 0
-	return steps
 }
 
-// check says whether the response to the request is right.
-func (s *surroundings) check(x scenario.Interaction) error {
+// judge says whether the response to the request is right.
+func (s *surroundings) judge(x scenario.Interaction) error {
 	s.noteTwin(x.Status)
 	switch {
 	case s.absent && x.Status == http.StatusNotFound:
@@ -98,7 +95,7 @@ func (s *surroundings) checkRefused(x scenario.Interaction) error {
 	if !s.why.Allows(x.Status) && s.mayBeMissing(x.Status) {
 		return s.missing()
 	}
-	return s.draft.Judge.Refused(x, *s.why, s.promise)
+	return s.Judge.Refused(x, *s.why, s.promise)
 }
 
 const (
@@ -112,7 +109,7 @@ func (s *surroundings) checkNotFound(x scenario.Interaction) error {
 	isOfParameter := s.promise.Kind == scenario.ParameterKeyword || s.promise.Kind == scenario.OddParameter
 	switch {
 	case s.why != nil && !slices.Contains([]string{"body", ""}, s.why.In):
-		return s.draft.Judge.Refused(x, *s.why, s.promise)
+		return s.Judge.Refused(x, *s.why, s.promise)
 	case s.why == nil && isOfParameter:
 		return nil
 	}
@@ -125,7 +122,7 @@ func (s *surroundings) checkOdd(x scenario.Interaction) error {
 		return nil
 	}
 	asked := judge.Asked{Violation: s.changed, Promise: s.promise}
-	return s.draft.Judge.Crashed(x, asked, "no request may make the service fail")
+	return s.Judge.Crashed(x, asked, "no request may make the service fail")
 }
 
 // checkValid checks the response to a valid request. It may name a position of a list that is gone: that of
@@ -137,14 +134,14 @@ func (s *surroundings) checkValid(x scenario.Interaction) error {
 	if key, _ := s.operation.ResponseAs(x.Status); key == strconv.Itoa(http.StatusGone) {
 		return nil
 	}
-	return s.draft.Accepted(x, s.reason())
+	return s.Drafts.Accepted(x, s.reason())
 }
 
 // mayBeRefused returns why a service may refuse a valid request with a status: it depends on what only
 // the service knows.
 func (s *surroundings) mayBeRefused(status int) scenario.Untried {
 	isConflict := status == http.StatusConflict
-	isUnknown := !s.use.IsOn(s.operation) && !s.draft.Resources.Creates(s.operation)
+	isUnknown := !s.use.IsOn(s.operation) && !s.Resources.Creates(s.operation)
 	isRefused := status/100 == 4
 	excuses := []struct {
 		holds bool
@@ -190,61 +187,40 @@ func (s *surroundings) missing() scenario.Untried {
 	return scenario.Untried("it needs something that exists, or is in another state: no test knows what " + strings.Join(names, " and ") + " may be")
 }
 
-// after checks that a refused request has changed nothing. A service that refuses and stores all the same
-// is worse than one that accepts.
-func (s *surroundings) after(scenario.Interaction) (steps []scenario.Step) {
-	if s.why == nil || s.isOdd() {
-		return nil
-	}
-	if s.before {
-		steps = append(steps, s.draft.Unchanged(s.thing, "a refused request")...)
-	}
-	return append(steps, s.createdNothing()...)
-}
-
 // mostLookups is how many identities of a refused body are looked up.
 const mostLookups = 3
 
-// createdNothing are steps that fail if a refused create has left something behind.
+// hasCreatedNothing fails if a refused create has left something behind.
 //
 //	POST /shelves {"code": "A", "room": "x"}   400
 //	GET /shelves/A                             must be 404
-func (s *surroundings) createdNothing() (steps []scenario.Step) {
+func (s *surroundings) hasCreatedNothing() {
 	described := s.operation.BodySchema()
 	if described == nil {
-		return nil
+		return
 	}
 	value, _ := jsonvalue.Decode(s.body) // a malformed body names nothing
-	ids := s.draft.Values.Identities(described, value)
-	for _, x := range s.draft.Resources.All {
+	ids := s.Draft.Values.Identities(described, value)
+	for _, x := range s.Resources.All {
 		isFindable := x.Operations[http.MethodGet] != nil && !x.IsAssigned && x.Parent == nil
 		if !isFindable {
 			continue
 		}
 		for _, id := range ids[:min(len(ids), mostLookups)] {
-			steps = append(steps, doesNotExist(s.draft, x, id))
+			doesNotExist(s.Trial, x, id)
 		}
 	}
-	return steps
 }
 
 // doesNotExist looks whether what was refused was created under an identity. Where something is found, it looks again
 // after it has asked for what was never created: a service that finds everything shows nothing.
-func doesNotExist(d *draft.Draft, x *resources.Resource, id any) scenario.Step {
-	look := d.Call(http.MethodGet, x.Thing(id), nil, nil)
-	look.Then = func(found scenario.Interaction) []scenario.Step {
-		if found.Status >= http.StatusBadRequest {
-			return nil
-		}
-		findsAll := false
-		other := d.Call(http.MethodGet, x.Thing(d.Values.Identity(x.Identity)), nil, func(got scenario.Interaction) error {
-			findsAll = got.Status < http.StatusBadRequest
-			return nil
-		})
-		return []scenario.Step{other, d.Call(http.MethodGet, x.Thing(id), nil, func(again scenario.Interaction) error {
-			isAbsent := findsAll || again.Status >= http.StatusBadRequest
-			return scenario.Require(isAbsent, "the create was refused, but %v exists: %s", id, again.Body)
-		})}
+func doesNotExist(t *draft.Trial, x *resources.Resource, id any) {
+	if found := t.Call(http.MethodGet, x.Thing(id), nil); found.Status >= http.StatusBadRequest {
+		return
 	}
-	return look
+	other := t.Call(http.MethodGet, x.Thing(t.Values.Identity(x.Identity)), nil)
+	findsAll := other.Status < http.StatusBadRequest
+	again := t.Call(http.MethodGet, x.Thing(id), nil)
+	isAbsent := findsAll || again.Status >= http.StatusBadRequest
+	t.Require(isAbsent, "the create was refused, but %v exists: %s", id, again.Body)
 }

@@ -76,7 +76,7 @@ func TestLimited(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				target := &limiting{first: c.first, retryAfter: c.retryAfter}
-				test := scenario.Test{Name: "a test", Steps: func() []scenario.Step { return []scenario.Step{c.step} }}
+				test := scenario.Test{Name: "a test", Run: executing(func() []scenario.Step { return []scenario.Step{c.step} })}
 				began := time.Now()
 				ctx, cancel := context.WithTimeout(t.Context(), ofRun)
 				defer cancel()

@@ -95,11 +95,10 @@ func (r *Runner) session(ctx context.Context, test scenario.Test, target Target)
 // run executes the steps of a test.
 func (s *session) run() scenario.Outcome {
 	test := s.test
-	err := s.execute(test.Steps())
-	untried := s.conclude(err)
+	untried := s.conclude(scenario.Try(s, test.Run))
 	if test.Cleanup != nil {
 		// What is not removed breaks no promise.
-		_ = s.execute(test.Cleanup())
+		_ = scenario.Try(s, test.Cleanup)
 	}
 	for i, failure := range s.failures {
 		s.failures[i].Sent = failure.Sent.Hidden(s.Header)

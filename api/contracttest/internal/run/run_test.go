@@ -94,7 +94,7 @@ func runnerOf(t *testing.T) *Runner {
 func outcomeOf(t *testing.T, s service, steps ...scenario.Step) (outcome scenario.Outcome, sent []string) {
 	t.Helper()
 	target := &recorded{service: s}
-	test := scenario.Test{Name: "a test", Steps: func() []scenario.Step { return steps }}
+	test := scenario.Test{Name: "a test", Run: executing(func() []scenario.Step { return steps })}
 	outcome = runnerOf(t).Run(t.Context(), plan.Test{Test: test}, Target{URL: "http://pots.example/", Transport: target})
 	return outcome, target.sent
 }
@@ -296,14 +296,19 @@ func TestInferredOfMock(t *testing.T) {
 	}
 }
 
+// executing is a test that executes steps.
+func executing(steps func() []scenario.Step) func(*scenario.Trial) {
+	return func(t *scenario.Trial) { t.Run(steps()...) }
+}
+
 // What a test has created is removed, also if it has failed.
 func TestCleanup(t *testing.T) {
 	t.Parallel()
 	target := &recorded{service: always(404, "")}
 	test := scenario.Test{
 		Name:    "a test",
-		Steps:   func() []scenario.Step { return []scenario.Step{step("GET", "/pots/7", scenario.Accepted)} },
-		Cleanup: func() []scenario.Step { return []scenario.Step{step("DELETE", "/pots/7", scenario.Expectation{})} },
+		Run:     executing(func() []scenario.Step { return []scenario.Step{step("GET", "/pots/7", scenario.Accepted)} }),
+		Cleanup: executing(func() []scenario.Step { return []scenario.Step{step("DELETE", "/pots/7", scenario.Expectation{})} }),
 	}
 	outcome := runnerOf(t).Run(t.Context(), plan.Test{Test: test}, Target{URL: "http://pots.example", Transport: target})
 	if len(target.sent) != 2 || !strings.HasPrefix(target.sent[1], "DELETE") {
@@ -379,9 +384,9 @@ func TestSlow(t *testing.T) {
 		"another request":               {false, silence{}, "broken: no complete response in 1m0s", RequestTimeout},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			test := scenario.Test{Name: "a test", Steps: func() []scenario.Step {
+			test := scenario.Test{Name: "a test", Run: executing(func() []scenario.Step {
 				return []scenario.Step{step("GET", "/pots/7", scenario.Expectation{})}
-			}}
+			})}
 			begin := time.Now()
 			outcome := runnerOf(t).Run(t.Context(), plan.Test{Test: test, IsRehearsal: c.isRehearsal}, Target{URL: "http://pots.example", Transport: c.service})
 			if took := time.Since(begin); said(outcome) != c.want || took != c.took {

@@ -33,6 +33,8 @@ type session struct {
 	failures []scenario.Failure
 	// What must be true before a failure counts; nil: nothing.
 	doubt func() []scenario.Step
+	// How many steps were executed.
+	executed int
 	// The test must not take long.
 	isRehearsal bool
 }
@@ -45,7 +47,7 @@ const mostSteps = 200_000
 func (s *session) execute(steps []scenario.Step) error {
 	// The next one is the last, so that those that follow from it are put on top.
 	waiting := reversed(nil, steps)
-	for range mostSteps {
+	for ; s.executed < mostSteps; s.executed++ {
 		if len(waiting) == 0 {
 			return nil
 		}
@@ -58,6 +60,33 @@ func (s *session) execute(steps []scenario.Step) error {
 		waiting = reversed(waiting[:last], more)
 	}
 	return scenario.Untried("it does not come to an end")
+}
+
+// Execute executes steps for a trial.
+func (s *session) Execute(steps ...scenario.Step) (scenario.Interaction, error) {
+	err := s.execute(steps)
+	return s.last, err
+}
+
+// Beside returns a session of what runs at the same time, so that neither side sees the last response of the other. Its
+// function says what was wrong with responses of that session.
+func (s *session) Beside() (scenario.Steps, func() error) {
+	other := *s
+	other.failures = nil
+	return &other, other.wrongBeside
+}
+
+// wrongBeside is what was wrong with responses of a session beside another one, as an error, or nothing.
+func (s *session) wrongBeside() error {
+	if len(s.failures) == 0 {
+		return nil
+	}
+	first := s.failures[0]
+	return scenario.Broken{
+		Cause:   first.Cause,
+		Rank:    first.Rank,
+		Message: fmt.Sprint("meanwhile: ", first.Message),
+	}
 }
 
 // reversed puts steps on others, the first one on top.
@@ -202,17 +231,11 @@ func (s *session) meanwhile(steps []scenario.Step) <-chan error {
 		close(ended)
 		return ended
 	}
-	other := *s
-	other.failures = nil
+	other, wrong := s.Beside()
 	go func() {
-		err := other.execute(steps)
-		if err == nil && len(other.failures) > 0 {
-			first := other.failures[0]
-			err = scenario.Broken{
-				Cause:   first.Cause,
-				Rank:    first.Rank,
-				Message: fmt.Sprint("meanwhile: ", first.Message),
-			}
+		_, err := other.Execute(steps...)
+		if err == nil {
+			err = wrong()
 		}
 		ended <- err
 	}()
