@@ -135,7 +135,8 @@ var mayImport = map[string][]string{
 	},
 	"api/contracttest/internal/run": {
 		"api/contracttest/internal/document", "api/contracttest/internal/draft", "api/contracttest/internal/judge",
-		"api/contracttest/internal/plan", "api/contracttest/internal/values", "api/contracttest/scenario",
+		"api/contracttest/internal/plan", "api/contracttest/internal/resources", "api/contracttest/internal/values",
+		"api/contracttest/scenario",
 	},
 	"api/contracttest": {
 		"api/contracttest/internal/document", "api/contracttest/internal/judge", "api/contracttest/internal/plan",

@@ -18,11 +18,13 @@ func TestIDs(t *testing.T) {
 		"a502d2b9": accepted.ID(),
 		"358849db": scenario.Cause{Kind: scenario.Accepts, Keyword: "nullable"}.ID(),
 		"e99221da": scenario.Cause{Kind: scenario.Crashes, Operation: "createPot", Status: 500}.ID(),
-		"8f638e49": scenario.Cause{Kind: scenario.BrokenPromise, Promise: promised}.ID(),
 	} {
 		if got != want {
 			t.Errorf("an id is %s, want %s", got, want)
 		}
+	}
+	if broken := (scenario.Cause{Kind: scenario.BrokenPromise, Promise: promised}); broken.ID() != promised.ID() {
+		t.Errorf("a promise has the id %s, and %s if it is broken", promised.ID(), broken.ID())
 	}
 }
 

@@ -71,10 +71,14 @@ const (
 // SeveralOf is the keyword of a value that is not one of a choice because it is several.
 const SeveralOf = "oneOf, several"
 
-// ID is short, and the same for the same cause in every run. That of no cause is nothing.
+// ID is short, and the same for the same cause in every run. That of a broken promise is that of the promise, which may be
+// known to be untried, too. That of no cause is nothing.
 func (c Cause) ID() string {
-	if c == (Cause{}) {
+	switch c.Kind {
+	case "":
 		return ""
+	case BrokenPromise:
+		return c.Promise.ID()
 	}
 	return shortID(c)
 }

@@ -6,8 +6,11 @@ import "fmt"
 type Expectation struct {
 	Success   bool       // the request is valid
 	Violation *Violation // it must be refused for this reason
-	// Wrong is what is wrong with a request whose refusal the Check of its step judges.
+	// Wrong is what is wrong with a request whose refusal the test itself judges.
 	Wrong *Violation
+	// MayBeLimited means that a response of 429 is right: the test is about how many requests a service takes. Another
+	// request is sent again after 429, when the service allows it.
+	MayBeLimited bool
 }
 
 // Accepted expects a success of the operation, or a condition of the request that does not hold.

@@ -22,9 +22,7 @@
 //   - [Trial.Pages] for a list that is read page by page.
 //   - [Trial.Together] for requests at the same time.
 //
-// A [Step] is what the engine makes of these: a request with what is expected of the response.
-//
-// The files: trial.go has trials, this one tests and steps; promise.go what they show, outcome.go their results, fault.go
+// The files: this one has tests, trial.go their runs; promise.go what they show, outcome.go their results, fault.go
 // what can be wrong with a response, cause.go what failures have in common, violation.go what can be wrong with a request; interaction.go and events.go what was sent
 // and received; declare.go what a document cannot say of its service.
 package scenario
@@ -37,7 +35,7 @@ import (
 // Test is a test of one promise or more.
 type Test struct {
 	Name string
-	// Shows are the promises that are kept if each step is as expected. The last one is the
+	// Shows are the promises that are kept if all is as expected. The last one is the
 	// cause of a failure. None: the name is the promise.
 	Shows []Promise
 	// Run is the test. What it remembers belongs to one run.
@@ -54,61 +52,7 @@ func (t Test) Promise() Promise {
 	return t.Shows[len(t.Shows)-1]
 }
 
-// Step is one request of a test, or one that the engine makes of several. It has at most one of Draw,
-// Create, Walk, Call and Send; without any it only checks what the steps before it have remembered.
-//
-// Whatever a step expects, a response must be as the document describes it.
-type Step struct {
-	// Draw gives things identities that no other test uses. It sends nothing.
-	Draw []*Thing
-	// Create creates a thing. The response, and what it has of what was sent, are checked.
-	Create *Thing
-	// Walk reads a list, page by page.
-	Walk *Walk
-	// Call is a request in terms of the document, Send one that is sent as it is. They are made
-	// when the steps before are done.
-	Call func() Call
-	Send func() (Request, error)
-
-	// Expect is what is expected of the response, beside what the document says.
-	Expect Expectation
-	// Check looks at the response, and may remember it. A step without a request looks at the last one.
-	Check func(Interaction) error
-	// Then returns steps that follow from the response, before those that come next.
-	Then func(Interaction) []Step
-
-	// MayBeLimited means that a response of 429 is right: the step tests how many requests a service takes. A request
-	// of another step is sent again after 429, when the service allows it.
-	MayBeLimited bool
-
-	// Optional means that what goes wrong does not count. The thing of Create is Missing then.
-	Optional bool
-	// Instead returns other steps for a request that was refused. If they succeed, it does not count.
-	Instead func() []Step
-	// Doubt returns steps that must succeed before a failure of later steps counts: what the
-	// service is for was only inferred.
-	Doubt func() []Step
-	// Meanwhile are steps that run at the same time as the request.
-	Meanwhile []Step
-}
-
-// IsExpanded reports whether a runner makes other steps of the step.
-func (s Step) IsExpanded() bool {
-	sends := s.Create != nil || s.Walk != nil || s.Call != nil
-	return sends || s.Draw != nil
-}
-
-// Later makes steps when those before it are done, of what they have remembered.
-func Later(steps func() []Step) Step {
-	return Step{Then: func(Interaction) []Step { return steps() }}
-}
-
-// Verify is a step that checks what the steps before it have remembered.
-func Verify(check func() error) Step {
-	return Step{Check: func(Interaction) error { return check() }}
-}
-
-// Thing is a resource that a test creates. Steps remember in it what they learn.
+// Thing is a resource that a test creates. A trial remembers in it what it learns.
 type Thing struct {
 	Creator string // the operation that creates it
 	// ID is its identity. Nil: one that no other test uses, or the one that the service assigns.
@@ -117,7 +61,7 @@ type Thing struct {
 	Parent *Thing
 	// Sent is the body of the create. Nil: it is drawn.
 	Sent map[string]any
-	// Seen is the last response to a read by Call with Remember.
+	// Seen is the last response to a read.
 	Seen    Interaction
 	Missing bool // it could not be created, and need not be
 }
@@ -172,11 +116,3 @@ func (a Access) IsOfCredentials() bool { return a.Chosen || a.WithoutScope != ""
 
 // IsUsual reports whether a request has some credentials that open the operation, if there are any.
 func (a Access) IsUsual() bool { return !a.IsOfCredentials() && !a.All }
-
-// Walk is a list that is read page by page.
-type Walk struct {
-	Operation string
-	Query     url.Values
-	// Visit sees each page, until it has seen enough. A service may lead in a circle.
-	Visit func(page Interaction) (enough bool, err error)
-}

@@ -135,33 +135,6 @@ func TestPromise(t *testing.T) {
 	}
 }
 
-// Some steps become others.
-func TestIsExpanded(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		step Step
-		want bool
-	}{
-		{Step{Draw: []*Thing{{}}}, true},
-		{Step{Create: &Thing{}}, true},
-		{Step{Walk: &Walk{}}, true},
-		{Step{Call: func() Call { return Call{} }}, true},
-		{Step{Send: func() (Request, error) { return Request{}, nil }}, false},
-		{Step{}, false},
-	} {
-		if c.step.IsExpanded() != c.want {
-			t.Errorf("%+v is expanded: %v", c.step, !c.want)
-		}
-	}
-	isWrong := errors.New("wrong")
-	if err := Verify(func() error { return isWrong }).Check(Interaction{}); !errors.Is(err, isWrong) {
-		t.Errorf("the step says %v", err)
-	}
-	if steps := Later(func() []Step { return make([]Step, 2) }).Then(Interaction{}); len(steps) != 2 {
-		t.Errorf("there are %d steps", len(steps))
-	}
-}
-
 // A request has the usual credentials unless a test chooses them.
 func TestAccess(t *testing.T) {
 	t.Parallel()

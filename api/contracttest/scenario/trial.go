@@ -9,22 +9,31 @@ import (
 // Trial is one run of a test, as *testing.T is in package testing. What a method expects and does not find ends the
 // test.
 type Trial struct {
-	steps  Steps
+	engine Engine
 	failed error
 }
 
-// Steps executes steps for a trial.
-type Steps interface {
-	// Execute executes steps, and returns the last response, or why the test ends.
-	Execute(steps ...Step) (Interaction, error)
-	// Beside returns what executes steps at the same time. Its function says what was wrong with their responses.
-	Beside() (Steps, func() error)
+// Engine sends the requests of a trial: see package run. Its errors end the test.
+type Engine interface {
+	Draw(things ...*Thing)
+	Create(thing *Thing) error
+	// CreateIfPossible creates a thing, or makes it Missing. What is wrong with the responses does not count then.
+	CreateIfPossible(thing *Thing)
+	Do(call Call, expect Expectation) (Interaction, error)
+	Send(request Request, expect Expectation) (Interaction, error)
+	// FirstPage is the request of the first page of a list, NextPage that to which the Link of a page leads, if it does.
+	FirstPage(operation string, query url.Values) (Request, error)
+	NextPage(page Interaction) (next Request, isThere bool, err error)
+	// Named names the cause of what is wrong with the last response, if that makes all tests fail that begin alike.
+	Named(wrong error) error
+	// Beside returns what sends requests at the same time. Its function says what was wrong with their responses.
+	Beside() (Engine, func() error)
 }
 
 // Try runs a test, and returns why it has ended early, or nothing. The test has a goroutine of its own, so that a method
 // of the trial can end it.
-func Try(steps Steps, test func(*Trial)) error {
-	t := &Trial{steps: steps}
+func Try(engine Engine, test func(*Trial)) error {
+	t := &Trial{engine: engine}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -34,10 +43,18 @@ func Try(steps Steps, test func(*Trial)) error {
 	return t.failed
 }
 
+// endIf ends the test if there is an error.
+func (t *Trial) endIf(err error) {
+	if err != nil {
+		t.failed = err
+		runtime.Goexit()
+	}
+}
+
 // Check ends the test if there is an error: [Brokenf] or [Untried]. What is wrong is then wrong with the last response.
 func (t *Trial) Check(err error) {
 	if err != nil {
-		t.Run(Step{Check: func(Interaction) error { return err }})
+		t.endIf(t.engine.Named(err))
 	}
 }
 
@@ -47,47 +64,48 @@ func (t *Trial) Require(isSo bool, format string, args ...any) {
 }
 
 // NotTested ends the test without a failure.
-func (t *Trial) NotTested(why Untried) { t.Check(why) }
-
-// Run executes steps and returns the last response.
-func (t *Trial) Run(steps ...Step) Interaction {
-	got, err := t.steps.Execute(steps...)
-	if err != nil {
-		t.failed = err
-		runtime.Goexit()
-	}
-	return got
-}
+func (t *Trial) NotTested(why Untried) { t.endIf(why) }
 
 // Draw gives things identities that no other test uses. It sends nothing.
-func (t *Trial) Draw(things ...*Thing) { t.Run(Step{Draw: things}) }
+func (t *Trial) Draw(things ...*Thing) { t.engine.Draw(things...) }
 
 // Create creates things. The responses, and what they have of what was sent, are checked.
 func (t *Trial) Create(things ...*Thing) {
 	for _, thing := range things {
-		t.Run(Step{Create: thing})
+		t.endIf(t.engine.Create(thing))
 	}
 }
 
 // CreateIfPossible creates a thing, which is Missing if it is refused.
-func (t *Trial) CreateIfPossible(thing *Thing) { t.Run(Step{Create: thing, Optional: true}) }
+func (t *Trial) CreateIfPossible(thing *Thing) { t.engine.CreateIfPossible(thing) }
 
 // Do sends a request in terms of the document.
 func (t *Trial) Do(call Call, expect Expectation) Interaction {
-	return t.Run(Step{Call: func() Call { return call }, Expect: expect})
+	got, err := t.engine.Do(call, expect)
+	t.endIf(err)
+	return got
 }
 
 // Send sends a request as it is.
 func (t *Trial) Send(request Request, expect Expectation) Interaction {
-	return t.Run(Step{Send: func() (Request, error) { return request, nil }, Expect: expect})
+	got, err := t.engine.Send(request, expect)
+	t.endIf(err)
+	return got
 }
 
 // Pages reads the pages of an operation for a query, and those to which Link leads from it.
 func (t *Trial) Pages(operation string, query url.Values) iter.Seq[Interaction] {
 	return func(yield func(Interaction) bool) {
-		t.Run(Step{Walk: &Walk{Operation: operation, Query: query, Visit: func(page Interaction) (enough bool, err error) {
-			return !yield(page), nil
-		}}})
+		request, err := t.engine.FirstPage(operation, query)
+		t.endIf(err)
+		for isThere := true; isThere; {
+			page := t.Send(request, Accepted)
+			if !yield(page) {
+				return
+			}
+			request, isThere, err = t.engine.NextPage(page)
+			t.Check(err)
+		}
 	}
 }
 
@@ -96,23 +114,20 @@ func (t *Trial) Together(functions ...func(*Trial)) {
 	last := len(functions) - 1
 	endings := make(chan error, last)
 	for _, function := range functions[:last] {
-		steps, wrong := t.steps.Beside()
+		engine, wrong := t.engine.Beside()
 		go func() {
-			err := Try(steps, function)
+			err := Try(engine, function)
 			if err == nil {
 				err = wrong()
 			}
 			endings <- err
 		}()
 	}
-	err := Try(t.steps, functions[last])
+	err := Try(t.engine, functions[last])
 	for range last {
 		if beside := <-endings; err == nil {
 			err = beside
 		}
 	}
-	if err != nil {
-		t.failed = err
-		runtime.Goexit()
-	}
+	t.endIf(err)
 }

@@ -1,7 +1,6 @@
 package draft
 
 import (
-	"errors"
 	"net/http"
 	"testing"
 
@@ -19,64 +18,53 @@ func TestCalls(t *testing.T) {
 	list := &scenario.Thing{Creator: "createList", ID: "l"}
 	label := &scenario.Thing{Creator: "putLabel", ID: "red"}
 	for name, c := range map[string]struct {
-		steps func(*Draft) []scenario.Step
-		want  []string
+		test func(*Trial)
+		want []string
 	}{
-		"a call": {func(d *Draft) []scenario.Step {
-			return []scenario.Step{d.Call(http.MethodPatch, book, map[string]any{"title": "b"}, nil)}
+		"a call": {func(t *Trial) {
+			t.Call(http.MethodPatch, book, map[string]any{"title": "b"})
 		}, []string{`PATCH /shelves/a/books/7 {"title":"b"}`}},
-		"the identity of a body is that of the path": {func(d *Draft) []scenario.Step {
-			return []scenario.Step{d.Call(http.MethodPatch, book, map[string]any{"id": 1}, nil)}
+		"the identity of a body is that of the path": {func(t *Trial) {
+			t.Call(http.MethodPatch, book, map[string]any{"id": 1})
 		}, []string{`PATCH /shelves/a/books/7 {"id":7}`}},
-		"a read":                    {func(d *Draft) []scenario.Step { return d.Read(book) }, []string{"GET /shelves/a/books/7"}},
-		"a read of a label":         {func(d *Draft) []scenario.Step { return d.Read(label) }, []string{"GET /labels/red"}},
-		"a removal":                 {func(d *Draft) []scenario.Step { return d.Remove(shelf) }, []string{"DELETE /shelves/a"}},
-		"a removal below":           {func(d *Draft) []scenario.Step { return d.Remove(book) }, []string{"DELETE /shelves/a/books/7"}},
-		"a removal of a label":      {func(d *Draft) []scenario.Step { return d.Remove(label) }, []string{"DELETE /labels/red"}},
-		"a removal without DELETE":  {func(d *Draft) []scenario.Step { return d.Remove(list) }, nil},
-		"a removal without a path":  {func(d *Draft) []scenario.Step { return d.Remove(note) }, nil},
-		"an operation that is none": {func(*Draft) []scenario.Step { return []scenario.Step{callOf("noOperation", nil)} }, nil},
-		"a body below a thing is its own": {func(*Draft) []scenario.Step {
-			step := callOf("createBook", shelf)
-			call := step.Call()
-			call.Body = map[string]any{"code": "own"}
-			return []scenario.Step{{Call: func() scenario.Call { return call }}}
+		"a read":                    {func(t *Trial) { t.Read(book) }, []string{"GET /shelves/a/books/7"}},
+		"a read of a label":         {func(t *Trial) { t.Read(label) }, []string{"GET /labels/red"}},
+		"a removal":                 {func(t *Trial) { t.Remove(shelf) }, []string{"DELETE /shelves/a"}},
+		"a removal below":           {func(t *Trial) { t.Remove(book) }, []string{"DELETE /shelves/a/books/7"}},
+		"a removal of a label":      {func(t *Trial) { t.Remove(label) }, []string{"DELETE /labels/red"}},
+		"a removal without DELETE":  {func(t *Trial) { t.Remove(list) }, nil},
+		"a removal without a path":  {func(t *Trial) { t.Remove(note) }, nil},
+		"an operation that is none": {calling("noOperation", nil), nil},
+		"a body below a thing is its own": {func(t *Trial) {
+			t.Do(scenario.Call{Operation: "createBook", Of: shelf, Body: map[string]any{"code": "own"}}, scenario.Expectation{})
 		}, []string{`POST /shelves/a/books {"code":"own"}`}},
 	} {
-		d := library(t).Draft(name)
-		p := &player{draft: d}
-		_ = p.play(c.steps(d))
+		p := &player{draft: library(t).Draft(name)}
+		_ = p.play(c.test)
 		t.Run(name, func(t *testing.T) { checkSent(t, p.sent, c.want...) })
 	}
 }
 
-// callOf is a step that calls an operation.
-func callOf(operation string, of *scenario.Thing) scenario.Step {
-	return scenario.Step{Call: func() scenario.Call { return scenario.Call{Operation: operation, Of: of} }}
+// calling is a test that calls an operation.
+func calling(operation string, of *scenario.Thing) func(*Trial) {
+	return func(t *Trial) { t.Do(scenario.Call{Operation: operation, Of: of}, scenario.Expectation{}) }
 }
 
-// A read remembers what it has seen, and ends with the first check that fails. A resource without GET is not read.
+// A read remembers what it has seen. A resource without GET is not read.
 func TestRead(t *testing.T) {
 	t.Parallel()
 	d := library(t, scenario.Resource{Create: "createNote", ID: "id", Delete: "deleteNote"}).Draft("a test")
 	shelf := &scenario.Thing{Creator: "createShelf", ID: "a"}
 	p := &player{draft: d, responses: []response{{status: 200, body: `{"code":"a"}`}}}
-	isWrong := errors.New("wrong")
-	passes := func(scenario.Interaction) error { return nil }
-	fails := func(scenario.Interaction) error { return isWrong }
-	if err := p.play(d.Read(shelf, passes, fails, passes)); !errors.Is(err, isWrong) {
-		t.Errorf("the read ends with %v", err)
-	}
-	if string(shelf.Seen.Body) != `{"code":"a"}` {
-		t.Errorf("seen is %s", shelf.Seen.Body)
-	}
-	if err := p.play(d.Read(shelf, passes)); err != nil {
-		t.Errorf("the read ends with %v", err)
-	}
-	noRead := &scenario.Thing{Creator: "createNote", ID: "n"}
-	if steps := d.Read(noRead); steps != nil {
-		t.Errorf("there are steps to read what has no GET: %v", steps)
-	}
+	must.NoError(t, p.play(func(trial *Trial) {
+		got, isRead := trial.Read(shelf)
+		if !isRead || string(got.Body) != `{"code":"a"}` || string(shelf.Seen.Body) != string(got.Body) {
+			t.Errorf("it is read: %v, %s; seen is %s", isRead, got.Body, shelf.Seen.Body)
+		}
+		if _, isRead := trial.Read(&scenario.Thing{Creator: "createNote", ID: "n"}); isRead || len(p.sent) != 1 {
+			t.Errorf("what has no GET is read: %q", p.sent)
+		}
+	}))
 }
 
 // What nothing has changed must be read again byte by byte as it was.
@@ -89,28 +77,30 @@ func TestUnchanged(t *testing.T) {
 		d := library(t).Draft("a test")
 		shelf := &scenario.Thing{Creator: "createShelf", ID: "a"}
 		p := &player{draft: d, responses: []response{{status: 200, body: `{"code":"a"}`}, {status: 200, body: again}}}
-		must.NoError(t, p.play(d.Read(shelf)))
-		if got := message(p.play(d.Unchanged(shelf, "a create of %s", "b"))); got != want {
+		err := p.play(func(t *Trial) {
+			t.Read(shelf)
+			t.Unchanged(shelf, "a create of %s", "b")
+		})
+		if got := message(err); got != want {
 			t.Errorf("after %s it is %q, want %q", again, got, want)
 		}
 	}
 }
 
-// CallAccepted must succeed, Call need not, and what a Call checks is its own.
+// What is Accepted must succeed, a Call need not.
 func TestCallAccepted(t *testing.T) {
 	t.Parallel()
 	shelf := &scenario.Thing{Creator: "createShelf", ID: "a"}
-	d := library(t).Draft("a test")
-	p := &player{draft: d, responses: []response{{status: 404}}}
-	if err := p.play([]scenario.Step{d.CallAccepted(http.MethodDelete, shelf, nil)}); err == nil {
+	p := &player{draft: library(t).Draft("a test"), responses: []response{{status: 404}}}
+	if err := p.play(func(t *Trial) { t.Accepted(http.MethodDelete, shelf, nil) }); err == nil {
 		t.Error("a call that must be accepted may be refused")
 	}
-	must.NoError(t, p.play([]scenario.Step{d.Call(http.MethodDelete, shelf, nil, nil)}))
-	err := p.play([]scenario.Step{d.Call(http.MethodDelete, shelf, nil, func(got scenario.Interaction) error {
-		return scenario.Brokenf("got %d", got.Status)
-	})})
+	err := p.play(func(t *Trial) {
+		got := t.Call(http.MethodDelete, shelf, nil)
+		t.Require(got.Status != http.StatusNotFound, "got %d", got.Status)
+	})
 	if message(err) != "got 404" {
-		t.Errorf("the check says %v", err)
+		t.Errorf("the test says %v", err)
 	}
 }
 
@@ -137,9 +127,7 @@ func TestDraw(t *testing.T) {
 	one := &scenario.Thing{Creator: "createShelf"}
 	other := &scenario.Thing{Creator: "createShelf"}
 	unknown := &scenario.Thing{Creator: "listLoans"}
-	if steps := d.Expand(scenario.Step{Draw: []*scenario.Thing{one, unknown, other}}); steps != nil {
-		t.Errorf("there are steps: %v", steps)
-	}
+	d.Draw(one, unknown, other)
 	if one.ID == nil || other.ID == nil || one.ID == other.ID || unknown.ID != nil {
 		t.Errorf("the identities are %v, %v and %v", one.ID, other.ID, unknown.ID)
 	}
@@ -156,16 +144,6 @@ func TestSameDraws(t *testing.T) {
 	drawn := one.Values.Below(most)
 	if drawn == other.Values.Below(most) || drawn != again.Values.Below(most) {
 		t.Error("what is drawn does not depend on the name of the test alone")
-	}
-}
-
-// What is no create, no walk and no call is executed as it is.
-func TestExpandOther(t *testing.T) {
-	t.Parallel()
-	step := scenario.Verify(func() error { return errors.New("as it is") })
-	steps := library(t).Draft("a test").Expand(step)
-	if len(steps) != 1 || message(steps[0].Check(scenario.Interaction{})) != "as it is" {
-		t.Errorf("the steps are %v", steps)
 	}
 }
 

@@ -25,17 +25,33 @@ func (d *Draft) Varied(x *resources.Resource, thing *scenario.Thing) map[string]
 	return x.Identified(jsonvalue.Object(d.Lessons.Value(x.Create, d.Values.Varied(described))), thing)
 }
 
-// create creates a thing with values that vary. If an optional member makes it fail, that must not hide
-// all else: it is created without them. Tests of the create report it.
-func (d *Draft) create(step scenario.Step) []scenario.Step {
-	thing := step.Create
-	x := d.Resources.CreatedBy(thing.Creator)
-	if x == nil {
-		return Failing("%s creates no resource that a test can use", thing.Creator)
+// Parent is what must be created before a thing, which is below it, or nil. All things of a test share one: else a service
+// that mixes up those of one parent would pass.
+func (d *Draft) Parent(x *resources.Resource, thing *scenario.Thing) *scenario.Thing {
+	if x.Parent == nil || thing.Parent != nil {
+		return nil
 	}
-	if x.Parent != nil && thing.Parent == nil {
-		return append(d.parentOf(x, thing), step)
+	if parent := d.parents[x]; parent != nil {
+		thing.Parent = parent
+		return nil
 	}
+	parent := x.Parent.Thing(nil)
+	d.parents[x] = parent
+	thing.Parent = parent
+	return parent
+}
+
+// Creation is how a thing is created.
+type Creation struct {
+	Resource *resources.Resource
+	Body     map[string]any
+	// Least is the body without what is optional, or nil. If an optional member makes a create fail, that must not hide
+	// all else: the thing is created without them. Tests of the create report it.
+	Least map[string]any
+}
+
+// Creation is how a thing is created, with values that vary unless the test has chosen them.
+func (d *Draft) Creation(x *resources.Resource, thing *scenario.Thing) (creation Creation, err error) {
 	if thing.ID == nil {
 		thing.ID = d.Values.Identity(x.Identity)
 	}
@@ -46,61 +62,32 @@ func (d *Draft) create(step scenario.Step) []scenario.Step {
 		thing.Sent = d.Varied(x, thing)
 	}
 	if thing.Sent == nil && x.Create.BodySchema() != nil {
-		return noObject(x)
+		return creation, noObject(x)
 	}
 	if thing.Sent == nil {
 		thing.Sent = map[string]any{}
 	}
-	created := d.creation(x, thing, thing.Sent)
-	if !isGiven {
-		created.Instead = d.withLess(x, thing)
+	creation = Creation{Resource: x, Body: thing.Sent}
+	if isGiven || x.Create.Method != http.MethodPost {
+		return creation, nil
 	}
-	created.Then = step.Then
-	return []scenario.Step{created}
-}
-
-// withLess makes the step that creates a thing without what is optional, or is nil if that is nothing else.
-func (d *Draft) withLess(x *resources.Resource, thing *scenario.Thing) func() []scenario.Step {
-	least := d.withoutOptional(x, thing.Sent)
-	hasLess := len(least) < len(thing.Sent)
-	if !hasLess || x.Create.Method != http.MethodPost {
-		return nil
+	if least := d.withoutOptional(x, thing.Sent); len(least) < len(thing.Sent) {
+		creation.Least = least
 	}
-	return func() []scenario.Step { return []scenario.Step{d.creation(x, thing, least)} }
+	return creation, nil
 }
 
 // noObject ends a test that would have to tell one thing from another by the members of a body. Of a resource that the
 // options declare, it is a failure: the declaration is wrong.
-func noObject(x *resources.Resource) []scenario.Step {
+func noObject(x *resources.Resource) error {
 	if x.IsInferred {
-		return Untried(scenario.Untried("the body of " + x.Create.ID + " is not an object"))
+		return scenario.Untried("the body of " + x.Create.ID + " is not an object")
 	}
-	return Failing("the body of %s is not an object", x.Create.ID)
-}
-
-// parentOf are steps that create what a thing is below, which all things of a test share: else a service that mixes up
-// those of one parent would pass.
-func (d *Draft) parentOf(x *resources.Resource, thing *scenario.Thing) []scenario.Step {
-	if parent := d.parents[x]; parent != nil {
-		thing.Parent = parent
-		return nil
-	}
-	parent := x.Parent.Thing(nil)
-	d.parents[x] = parent
-	thing.Parent = parent
-	return []scenario.Step{{Create: parent}}
-}
-
-// Parents are steps that create what a thing is below, if it is below something.
-func (d *Draft) Parents(x *resources.Resource, thing *scenario.Thing) []scenario.Step {
-	if x.Parent == nil {
-		return nil
-	}
-	return d.parentOf(x, thing)
+	return scenario.Brokenf("the body of %s is not an object", x.Create.ID)
 }
 
 // withoutOptional is the body of a create without what is optional. The identity stays, also where it is
-// optional: the steps that follow use it.
+// optional: what follows uses it.
 func (d *Draft) withoutOptional(x *resources.Resource, body map[string]any) map[string]any {
 	least := maps.Clone(body)
 	if described := x.Create.BodySchema(); described != nil {
@@ -112,30 +99,18 @@ func (d *Draft) withoutOptional(x *resources.Resource, body map[string]any) map[
 	return x.Identified(least, &scenario.Thing{ID: body[x.Member]})
 }
 
-// creation is the request that creates a thing. Of one that was inferred, failures are confirmed.
-func (d *Draft) creation(x *resources.Resource, thing *scenario.Thing, body map[string]any) scenario.Step {
-	step := scenario.Step{
-		Call: func() scenario.Call {
-			return scenario.Call{Operation: x.Create.ID, Of: x.Target(thing), Body: body}
-		},
-		Expect: scenario.Accepted,
-		Check: func(got scenario.Interaction) error {
-			thing.Sent = body
-			// Also if the service lets the client propose one.
-			if x.IsAssigned {
-				thing.Sent = maps.Clone(body)
-				delete(thing.Sent, x.Member)
-			}
-			if err := d.Shows(got, thing.Sent, x.Create); err != nil {
-				return err
-			}
-			return d.identityOf(x, thing, got)
-		},
+// HasCreated learns from the response to a create with a body, which must have what was sent.
+func (d *Draft) HasCreated(x *resources.Resource, thing *scenario.Thing, body map[string]any, got scenario.Interaction) error {
+	thing.Sent = body
+	// Also if the service lets the client propose one.
+	if x.IsAssigned {
+		thing.Sent = maps.Clone(body)
+		delete(thing.Sent, x.Member)
 	}
-	if x.IsInferred {
-		step.Doubt = func() []scenario.Step { return d.confirm(x) }
+	if err := d.Shows(got, thing.Sent, x.Create); err != nil {
+		return err
 	}
-	return step
+	return d.identityOf(x, thing, got)
 }
 
 // CreationOf is the call that creates a thing with values that vary.
@@ -178,30 +153,25 @@ func locatedID(x *resources.Resource, thing *scenario.Thing, got scenario.Intera
 	return nil
 }
 
-// confirm are steps that find out whether the service responds alike to creates of different values: then
+// Confirmations are calls that find out whether the service responds alike to creates of different values: then
 // it does not store them, as a mock. To accuse a mock of forgetting would be true and useless.
 //
 //	POST /tools {"name": "a"}   201 {"id": 1, "name": "string"}
 //	POST /tools {"name": "b"}   201 {"id": 1, "name": "string"}
-func (d *Draft) confirm(x *resources.Resource) (steps []scenario.Step) {
-	bodies := make([][]byte, 2)
-	for i := range bodies {
-		thing := x.Thing(d.Values.Identity(x.Identity))
-		thing.Parent = d.parents[x]
-		steps = append(steps, scenario.Step{
-			Call: func() scenario.Call { return d.CreationOf(x, thing) },
-			Check: func(got scenario.Interaction) error {
-				bodies[i] = got.Body
-				return nil
-			},
-		})
+func (d *Draft) Confirmations(x *resources.Resource) (one, other scenario.Call) {
+	first := x.Thing(d.Values.Identity(x.Identity))
+	second := x.Thing(d.Values.Identity(x.Identity))
+	first.Parent = d.parents[x]
+	second.Parent = d.parents[x]
+	return d.CreationOf(x, first), d.CreationOf(x, second)
+}
+
+// AreAlike is why nothing is shown if the responses to confirmations are alike.
+func AreAlike(one, other scenario.Interaction) error {
+	if len(one.Body) > 0 && bytes.Equal(one.Body, other.Body) {
+		return scenario.Untried("it was inferred, and the service responds to each create alike")
 	}
-	return append(steps, scenario.Verify(func() error {
-		if len(bodies[0]) > 0 && bytes.Equal(bodies[0], bodies[1]) {
-			return scenario.Untried("it was inferred, and the service responds to each create alike")
-		}
-		return nil
-	}))
+	return nil
 }
 
 // Created returns what a response says was created, and the path at which it can be deleted; or nil, if nothing

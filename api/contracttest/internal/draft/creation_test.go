@@ -135,10 +135,6 @@ var creations = map[string]creation{
 		thing:    scenario.Thing{Creator: "createList"},
 		ends:     "the body of createList is not an object",
 	},
-	"no resource": {
-		thing: scenario.Thing{Creator: "listLoans"},
-		ends:  "listLoans creates no resource that a test can use",
-	},
 }
 
 // What is sent to create a thing, what is remembered of it, and how the creation ends.
@@ -148,7 +144,7 @@ func TestCreate(t *testing.T) {
 		thing := c.thing
 		_, hasID := thing.Sent["id"]
 		p := &player{draft: library(t, c.declared...).Draft("a test"), responses: c.responses}
-		err := p.play([]scenario.Step{{Create: &thing}})
+		err := p.play(func(t *Trial) { t.Create(&thing) })
 		t.Run(name, func(t *testing.T) {
 			checkSent(t, withoutSizes(p.sent), c.sent...)
 			// In the order of the requests, which have the same numbers.
@@ -178,86 +174,79 @@ func TestNoObject(t *testing.T) {
 		isFailure bool
 	}{{nil, false}, {[]scenario.Resource{declared}, true}} {
 		p := &player{draft: library(t, c.declared...).Draft("a test")}
-		err := p.play([]scenario.Step{{Create: &scenario.Thing{Creator: "createList"}}})
+		err := p.play(func(t *Trial) { t.Create(&scenario.Thing{Creator: "createList"}) })
 		if _, isFailure := errors.AsType[scenario.Broken](err); isFailure != c.isFailure {
 			t.Errorf("with %v it ends with %#v", c.declared, err)
 		}
 	}
 }
 
-// All things of a test are below the same one, and steps that follow a create follow it also then.
+// All things of a test are below the same one.
 func TestParents(t *testing.T) {
 	t.Parallel()
 	d := library(t).Draft("a test")
 	p := &player{draft: d, responses: []response{{status: 201}, {status: 201, body: `{"id":7,"title":"b"}`}}}
 	sent := map[string]any{"title": "b"}
-	var followed []int
-	follows := func(scenario.Interaction) []scenario.Step {
-		followed = append(followed, len(p.sent))
-		return nil
-	}
 	one := &scenario.Thing{Creator: "createBook", Sent: maps.Clone(sent)}
 	other := &scenario.Thing{Creator: "createBook", Sent: maps.Clone(sent)}
-	must.NoError(t, p.play([]scenario.Step{{Create: one, Then: follows}, {Create: other, Then: follows}}))
+	must.NoError(t, p.play(func(t *Trial) {
+		t.Create(one)
+		t.Create(other)
+	}))
 	checkSent(t, p.sent[1:], `POST /shelves/id#1/books {"title":"b"}`, `POST /shelves/id#1/books {"title":"b"}`)
-	if one.Parent != other.Parent || len(followed) != 2 || followed[0] != 2 || followed[1] != 3 {
-		t.Errorf("the parents are %v and %v, and steps follow after %v requests", one.Parent, other.Parent, followed)
+	if one.Parent != other.Parent {
+		t.Errorf("the parents are %v and %v", one.Parent, other.Parent)
 	}
 	x := d.Resources.CreatedBy("createBook")
 	third := x.Thing(nil)
-	if steps := d.Parents(x, third); steps != nil || third.Parent != one.Parent {
-		t.Errorf("%v creates the parent %v", steps, third.Parent)
+	if parent := d.Parent(x, third); parent != nil || third.Parent != one.Parent {
+		t.Errorf("%v is to be created, and the parent is %v", parent, third.Parent)
 	}
-	if steps := d.Parents(x.Parent, x.Parent.Thing(nil)); steps != nil {
-		t.Errorf("%v creates what a shelf is below", steps)
+	if parent := d.Parent(x.Parent, x.Parent.Thing(nil)); parent != nil {
+		t.Errorf("a shelf is below %v", parent)
 	}
 	another := library(t).Draft("a test")
 	fourth := x.Thing(nil)
-	if steps := another.Parents(another.Resources.CreatedBy("createBook"), fourth); len(steps) != 1 || steps[0].Create != fourth.Parent {
-		t.Errorf("%v creates the parent %v", steps, fourth.Parent)
+	if parent := another.Parent(another.Resources.CreatedBy("createBook"), fourth); parent == nil || parent != fourth.Parent {
+		t.Errorf("%v is to be created, and the parent is %v", parent, fourth.Parent)
 	}
 }
 
 // A failure that depends on an inferred create counts only if the service responds in different ways to creates of
 // different things.
-func TestConfirm(t *testing.T) {
+func TestConfirmations(t *testing.T) {
 	t.Parallel()
-	const alike = "it was inferred, and the service responds to each create alike"
 	for name, c := range map[string]struct {
-		responses []response
-		ends      string
+		one, other string
+		areAlike   bool
 	}{
-		"a mock":        {[]response{{status: 201, body: `{"code":"a"}`}, {status: 201, body: `{"code":"a"}`}}, alike},
-		"a short mock":  {[]response{{status: 201, body: "7"}, {status: 201, body: "7"}}, alike},
-		"a service":     {[]response{{status: 201, body: `{"code":"a"}`}, {status: 201, body: `{"code":"b"}`}}, ""},
-		"empty bodies":  {[]response{{status: 201}, {status: 201}}, ""},
-		"one empty one": {[]response{{status: 201}, {status: 201, body: `{}`}}, ""},
+		"a mock":        {`{"code":"a"}`, `{"code":"a"}`, true},
+		"a short mock":  {"7", "7", true},
+		"a service":     {`{"code":"a"}`, `{"code":"b"}`, false},
+		"empty bodies":  {"", "", false},
+		"one empty one": {"", `{}`, false},
 	} {
-		p := &player{draft: library(t).Draft("a test")}
-		must.NoError(t, p.play([]scenario.Step{{Create: &scenario.Thing{Creator: "createShelf"}}}))
-		p.sent = nil
-		p.responses = c.responses
-		if got := message(p.play(p.doubt())); got != c.ends {
-			t.Errorf("%s: it ends with %q, want %q", name, got, c.ends)
+		err := AreAlike(scenario.Interaction{Body: []byte(c.one)}, scenario.Interaction{Body: []byte(c.other)})
+		if (err != nil) != c.areAlike {
+			t.Errorf("%s: %v", name, err)
 		}
-		checkSent(t, withoutSizes(p.sent), `POST /shelves {"code":"id#1","room":"Ficus #2","width":%}`, `POST /shelves {"code":"id#3","room":"Ficus #4","width":%}`)
 	}
 }
 
-// The creates that confirm are below what the test has created, and a declared create needs none.
+// The creates that confirm have different values, and are below what the test has created.
 func TestConfirmBelow(t *testing.T) {
 	t.Parallel()
 	p := &player{draft: library(t).Draft("a test"), responses: []response{{status: 201}, {status: 201, body: `{"id":7,"title":"b"}`}}}
-	must.NoError(t, p.play([]scenario.Step{{Create: &scenario.Thing{Creator: "createBook", Sent: map[string]any{"title": "b"}}}}))
-	_ = p.play(p.doubt())
-	if below, _, _ := strings.Cut(p.sent[1], " {"); len(p.sent) != 4 || !strings.HasPrefix(p.sent[3], below+" {") {
+	must.NoError(t, p.play(func(t *Trial) {
+		t.Create(&scenario.Thing{Creator: "createBook", Sent: map[string]any{"title": "b"}})
+		one, other := t.Confirmations(t.Resources.CreatedBy("createBook"))
+		t.Do(one, scenario.Expectation{})
+		t.Do(other, scenario.Expectation{})
+	}))
+	below, _, _ := strings.Cut(p.sent[1], " {")
+	areBelow := len(p.sent) == 4 && strings.HasPrefix(p.sent[2], below+" {") && strings.HasPrefix(p.sent[3], below+" {")
+	if !areBelow || p.sent[2] == p.sent[3] {
 		t.Errorf("sent %q", p.sent)
-	}
-	declared := library(t, scenario.Resource{Create: "createShelf", ID: "code", Read: "getShelf"})
-	p = &player{draft: declared.Draft("a test")}
-	must.NoError(t, p.play([]scenario.Step{{Create: &scenario.Thing{Creator: "createShelf"}}}))
-	if p.doubt != nil {
-		t.Error("what the options declare is confirmed")
 	}
 }
 

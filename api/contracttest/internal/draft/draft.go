@@ -1,4 +1,4 @@
-// Package draft makes requests of the steps of tests.
+// Package draft makes the requests of tests.
 //
 // A test says what it does in terms of things: create a tool, read it, delete it. It names no operation and no path. A
 // [Draft] knows which operation that is (package resources), what else its request needs (package lessons), which
@@ -8,26 +8,16 @@
 // [Drafts] has what is known of a service, and makes a [Draft] for each run of a test. What that draws depends on the
 // name of the test alone, so a test sends the same requests alone and among all others.
 //
-// There are two sides. Tests call the methods that return steps:
-//
-//   - [Draft.Call] and [Draft.CallAccepted] call the operation with a method on a thing: PUT replaces it. What must
-//     succeed, so that the steps after it show something, is CallAccepted.
-//   - [Draft.Read] reads a thing and remembers it in thing.Seen, [Draft.Unchanged] reads it again and compares.
-//   - [Draft.Remove] deletes it, and {Create: thing} as a step creates it.
-//   - [Draft.PlainBody] and [Draft.Varied] are bodies: always the same, or different from those of all other things.
-//   - [Untried] and [Failing] end a test.
-//
-// Package run executes steps, and calls [Draft.Expand] for those that consist of others: a Create becomes the request
-// that creates something, and those that create what it is below. A step knows only when it is executed which
-// identities there are, so what depends on them is in [scenario.Later].
+// A draft sends nothing. Tests have a [Trial] with the draft, and package run, which sends the requests, asks it
+// how a thing is created ([Draft.Creation]), what the request of a call is ([Draft.Request]), and whether a response has
+// what was sent ([Drafts.Shows]). [Draft.PlainBody] and [Draft.Varied] are bodies: always the same, or different from
+// those of all other things.
 //
 // creation.go creates things, and learns their identities of the responses. shows.go says whether a response has what
-// was sent ([Drafts.Shows]). request.go makes the requests. walk.go goes where a response leads.
+// was sent. request.go makes the requests. walk.go goes where a response leads. trial.go has what tests say.
 package draft
 
 import (
-	"bytes"
-	"fmt"
 	"net/http"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
@@ -47,7 +37,7 @@ type Drafts struct {
 	Values    *values.Generator
 }
 
-// Draft makes the steps of one run of a test. What it draws depends on the name of the test only.
+// Draft makes the requests of one run of a test. What it draws depends on the name of the test only.
 type Draft struct {
 	*Drafts
 	// Those of all tests, with the generator of this one.
@@ -57,7 +47,7 @@ type Draft struct {
 	parents map[*resources.Resource]*scenario.Thing
 }
 
-// Draft returns what makes the steps of one run of a test.
+// Draft returns what makes the requests of one run of a test.
 func (s *Drafts) Draft(test string) *Draft {
 	generator := s.Values.ForTest(test)
 	return &Draft{
@@ -68,25 +58,8 @@ func (s *Drafts) Draft(test string) *Draft {
 	}
 }
 
-// Expand returns the steps that a step consists of: one that creates a thing, walks through a list, or
-// is a request in terms of the document. The steps before it are done.
-func (d *Draft) Expand(step scenario.Step) []scenario.Step {
-	switch {
-	case step.Draw != nil:
-		d.draw(step.Draw)
-		return nil
-	case step.Create != nil:
-		return d.create(step)
-	case step.Walk != nil:
-		return d.walk(step)
-	case step.Call != nil:
-		return d.complete(step)
-	}
-	return []scenario.Step{step}
-}
-
-// draw gives things identities.
-func (d *Draft) draw(things []*scenario.Thing) {
+// Draw gives things identities.
+func (d *Draft) Draw(things ...*scenario.Thing) {
 	for _, thing := range things {
 		if x := d.Resources.CreatedBy(thing.Creator); x != nil {
 			thing.ID = d.Values.Identity(x.Identity)
@@ -94,35 +67,10 @@ func (d *Draft) draw(things []*scenario.Thing) {
 	}
 }
 
-// Failing is a step that fails.
-func Failing(format string, args ...any) []scenario.Step {
-	return []scenario.Step{{Check: func(scenario.Interaction) error {
-		return scenario.Brokenf(format, args...)
-	}}}
-}
-
-// Untried is a step that ends a test without a failure.
-func Untried(why scenario.Untried) []scenario.Step {
-	return []scenario.Step{{Check: func(scenario.Interaction) error { return why }}}
-}
-
-// Call is a step that calls the operation with a method on a thing.
-func (d *Draft) Call(method string, thing *scenario.Thing, body any, check func(scenario.Interaction) error) scenario.Step {
+// CallOf is the call of the operation with a method on a thing.
+func (d *Draft) CallOf(method string, thing *scenario.Thing, body any) scenario.Call {
 	operation := d.Resources.CreatedBy(thing.Creator).Operations[method]
-	return scenario.Step{
-		Call: func() scenario.Call {
-			return scenario.Call{Operation: operation.ID, Of: thing, Body: body}
-		},
-		Check: check,
-	}
-}
-
-// CallAccepted is a step that calls the operation with a method on a thing, which must succeed, or the steps after it
-// show nothing.
-func (d *Draft) CallAccepted(method string, thing *scenario.Thing, body any) scenario.Step {
-	step := d.Call(method, thing, body, nil)
-	step.Expect = scenario.Accepted
-	return step
+	return scenario.Call{Operation: operation.ID, Of: thing, Body: body}
 }
 
 // PlainBody is the plainest body of an operation, or nil.
@@ -134,46 +82,20 @@ func (d *Draft) PlainBody(operation *document.Operation) any {
 	return d.Lessons.Value(operation, d.Values.Base(described))
 }
 
-// Read reads a thing, if there is an operation for it, and remembers what is seen.
-func (d *Draft) Read(thing *scenario.Thing, checks ...func(scenario.Interaction) error) []scenario.Step {
-	if d.Resources.CreatedBy(thing.Creator).Operations[http.MethodGet] == nil {
-		return nil
-	}
-	return []scenario.Step{d.Call(http.MethodGet, thing, nil, func(got scenario.Interaction) error {
-		thing.Seen = got
-		for _, check := range checks {
-			if err := check(got); err != nil {
-				return err
-			}
-		}
-		return nil
-	})}
-}
-
-// Unchanged reads a thing again, which must be as it was seen: byte by byte, because a client would take any
-// difference for a change. Nothing may have written it since: with each write a service may set a time or a version.
-func (d *Draft) Unchanged(thing *scenario.Thing, what string, args ...any) []scenario.Step {
-	before := thing.Seen.Body
-	return d.Read(thing, func(after scenario.Interaction) error {
-		isSame := bytes.Equal(before, after.Body)
-		return scenario.Require(isSame, "%s has changed %v from %s to %s", fmt.Sprintf(what, args...), thing.ID, before, after.Body)
-	})
-}
-
-// Remove removes a thing, if there is an operation for it and its path can name it.
-func (d *Draft) Remove(thing *scenario.Thing) (steps []scenario.Step) {
+// Removal is the call that removes a thing, or false if there is no operation for it, or its path cannot name it.
+func (d *Draft) Removal(thing *scenario.Thing) (call scenario.Call, isPossible bool) {
 	operation := d.Resources.CreatedBy(thing.Creator).Operations[http.MethodDelete]
 	if operation == nil {
-		return nil
+		return call, false
 	}
 	use := d.Resources.UseOf(operation)
 	for _, parameter := range operation.Parameters {
 		isIdentity := parameter.In == "path" && use.IsNamed(parameter.Name)
 		if _, canBeWritten := document.Written(parameter, thing.ID); isIdentity && canBeWritten {
-			steps = append(steps, d.Call(http.MethodDelete, thing, nil, nil))
+			return d.CallOf(http.MethodDelete, thing, nil), true
 		}
 	}
-	return steps
+	return call, false
 }
 
 // Accepted returns an error unless a response is a success, as package judge says. An inferred resource

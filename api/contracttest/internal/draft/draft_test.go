@@ -1,9 +1,11 @@
 package draft
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -150,58 +152,76 @@ type response struct {
 	link     string
 }
 
-// player executes the steps of a test, as package run does, on a service that responds as told. The last response is
+// player sends the requests of a draft, as package run does, to a service that responds as told. The last response is
 // repeated.
 type player struct {
+	scenario.Engine
 	draft     *Draft
 	responses []response
 	sent      []string // requests in one line
 	requests  []scenario.Request
 	last      scenario.Interaction
-	doubt     func() []scenario.Step
 }
 
-// play executes steps, and returns what ends them.
-func (p *player) play(steps []scenario.Step) error {
-	for _, step := range steps {
-		if err := p.step(step); err != nil {
-			return err
-		}
-	}
-	return nil
+// play runs a test, and returns what ends it.
+func (p *player) play(test func(*Trial)) error {
+	return scenario.Try(p, func(t *scenario.Trial) { test(&Trial{Trial: t, Draft: p.draft}) })
 }
 
-// step executes one step, and those that follow from it.
-func (p *player) step(step scenario.Step) error {
-	if step.IsExpanded() {
-		return p.play(p.draft.Expand(step))
-	}
-	if step.Send != nil {
-		request, err := step.Send()
-		if err != nil {
-			return err
-		}
-		p.send(request)
-	}
-	if step.Doubt != nil {
-		p.doubt = step.Doubt
-	}
-	isRefused := step.Expect.Success && p.last.Status >= http.StatusBadRequest
-	if isRefused && step.Instead != nil {
-		return p.play(step.Instead())
-	}
-	if isRefused {
-		return errors.New("refused")
-	}
-	if step.Check != nil {
-		if err := step.Check(p.last); err != nil {
+func (p *player) Draw(things ...*scenario.Thing) { p.draft.Draw(things...) }
+
+func (p *player) Named(wrong error) error { return wrong }
+
+func (p *player) Create(thing *scenario.Thing) error {
+	x := p.draft.Resources.CreatedBy(thing.Creator)
+	if parent := p.draft.Parent(x, thing); parent != nil {
+		if err := p.Create(parent); err != nil {
 			return err
 		}
 	}
-	if step.Then != nil {
-		return p.play(step.Then(p.last))
+	creation, err := p.draft.Creation(x, thing)
+	if err != nil {
+		return err
 	}
-	return nil
+	body := creation.Body
+	got, err := p.Do(scenario.Call{Operation: x.Create.ID, Of: x.Target(thing), Body: body}, scenario.Accepted)
+	if creation.Least != nil && got.Status >= http.StatusBadRequest {
+		body = creation.Least
+		got, err = p.Do(scenario.Call{Operation: x.Create.ID, Of: x.Target(thing), Body: body}, scenario.Accepted)
+	}
+	if err != nil {
+		return err
+	}
+	return p.draft.HasCreated(x, thing, body, got)
+}
+
+func (p *player) Do(call scenario.Call, expect scenario.Expectation) (got scenario.Interaction, err error) {
+	etag := ""
+	if read, isNeeded := p.draft.ReadBefore(call); isNeeded {
+		got, err = p.Do(read, scenario.Expectation{})
+		etag = got.Header.Get("ETag")
+	}
+	request, wrong := p.draft.Request(call, etag)
+	if err = cmp.Or(err, wrong); err != nil {
+		return got, err
+	}
+	return p.Send(request, expect)
+}
+
+func (p *player) Send(request scenario.Request, expect scenario.Expectation) (scenario.Interaction, error) {
+	p.send(request)
+	if expect.Success && p.last.Status >= http.StatusBadRequest {
+		return p.last, errors.New("refused")
+	}
+	return p.last, nil
+}
+
+func (p *player) FirstPage(operation string, query url.Values) (scenario.Request, error) {
+	return p.draft.FirstPage(operation, query)
+}
+
+func (p *player) NextPage(page scenario.Interaction) (scenario.Request, bool, error) {
+	return p.draft.NextPage(page)
 }
 
 // send sends a request, and takes the next response.

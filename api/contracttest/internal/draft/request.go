@@ -14,47 +14,33 @@ import (
 
 // How a call becomes the request that is sent.
 
-// complete makes a request of a call: what the operation requires is added. A required If-Match is the ETag
-// of the resource, which is read before. The ETag is read as late as possible: another step may have
-// changed the resource.
-func (d *Draft) complete(step scenario.Step) (steps []scenario.Step) {
-	call := step.Call()
+// ReadBefore is the call that reads the thing of another call, which requires its ETag, or false. The ETag is read as late
+// as possible: another request may have changed the thing.
+func (d *Draft) ReadBefore(call scenario.Call) (read scenario.Call, isNeeded bool) {
+	operation := d.Document.Operation(call.Operation)
+	hasETag := http.Header(call.Header).Get("If-Match") != ""
+	if operation == nil || !operation.NeedsIfMatch() || hasETag || call.Of == nil {
+		return read, false
+	}
+	use := d.Resources.UseOf(operation)
+	if use == nil || use.Operations[http.MethodGet] == nil {
+		return read, false
+	}
+	return d.CallOf(http.MethodGet, call.Of, nil), true
+}
+
+// Request is a call as it is sent: what the operation requires is added. etag is that of the thing, or nothing.
+func (d *Draft) Request(call scenario.Call, etag string) (request scenario.Request, err error) {
 	operation := d.Document.Operation(call.Operation)
 	if operation == nil {
-		return Failing("the document has no operation %s", call.Operation)
+		return request, noOperation(call.Operation)
 	}
 	header := http.Header{}
 	maps.Copy(header, call.Header)
-	lacksETag := operation.NeedsIfMatch() && header.Get("If-Match") == ""
-	if lacksETag && d.canRead(operation, call.Of) {
-		steps = append(steps, d.readETag(call.Of, header))
+	if etag != "" {
+		header.Set("If-Match", etag)
 	}
-	step.Call = nil
-	step.Send = func() (scenario.Request, error) { return d.request(operation, call, header), nil }
-	return append(steps, step)
-}
-
-// canRead reports whether an operation is on one thing, which another operation reads. Only then is there an
-// ETag to send.
-func (d *Draft) canRead(operation *document.Operation, thing *scenario.Thing) bool {
-	use := d.Resources.UseOf(operation)
-	isOfThing := use != nil && thing != nil
-	return isOfThing && use.Operations[http.MethodGet] != nil
-}
-
-// readETag is a step that reads a thing and makes its ETag the condition of the next request.
-func (d *Draft) readETag(thing *scenario.Thing, header http.Header) scenario.Step {
-	return d.Call(http.MethodGet, thing, nil, func(got scenario.Interaction) error {
-		if etag := got.Header.Get("ETag"); etag != "" {
-			header.Set("If-Match", etag)
-		}
-		return nil
-	})
-}
-
-// request is a call as it is sent.
-func (d *Draft) request(operation *document.Operation, call scenario.Call, header http.Header) scenario.Request {
-	request := scenario.Request{
+	request = scenario.Request{
 		Method: operation.Method,
 		Path:   operation.Template,
 		Query:  d.Required(operation, call.Query, header),
@@ -72,8 +58,11 @@ func (d *Draft) request(operation *document.Operation, call scenario.Call, heade
 		header.Set("Content-Type", mediaType)
 		request.Body = jsonvalue.Encode(body)
 	}
-	return Encoded(operation, request)
+	return Encoded(operation, request), nil
 }
+
+// noOperation is a mistake of a test.
+func noOperation(id string) error { return scenario.Brokenf("the document has no operation %s", id) }
 
 // Encoded is a request whose body is written as its media type says.
 func Encoded(operation *document.Operation, request scenario.Request) scenario.Request {

@@ -92,7 +92,7 @@ func TestRequest(t *testing.T) {
 		d := library(t).Draft("a test")
 		p := &player{draft: d, responses: []response{{status: 200, etag: `"1"`}}}
 		before := len(c.call.Header)
-		must.NoError(t, p.play([]scenario.Step{{Call: func() scenario.Call { return c.call }}}))
+		must.NoError(t, p.play(func(t *Trial) { t.Do(c.call, scenario.Expectation{}) }))
 		t.Run(name, func(t *testing.T) {
 			checkSent(t, p.sent, c.sent...)
 			header := p.requests[len(p.requests)-1].Header
@@ -121,7 +121,7 @@ func TestNoETag(t *testing.T) {
 		{[]scenario.Resource{unread}, []string{"PUT /shelves/a"}},
 	} {
 		p := &player{draft: library(t, c.declared...).Draft("a test")}
-		must.NoError(t, p.play([]scenario.Step{callOf("putShelf", &scenario.Thing{Creator: "createShelf", ID: "a"})}))
+		must.NoError(t, p.play(calling("putShelf", &scenario.Thing{Creator: "createShelf", ID: "a"})))
 		checkSent(t, p.sent, c.sent...)
 		if got := p.requests[len(p.requests)-1].Header.Get("If-Match"); got != "Ficus" {
 			t.Errorf("the condition is %q", got)
@@ -132,9 +132,14 @@ func TestNoETag(t *testing.T) {
 // An operation that the document does not have ends a test.
 func TestNoOperation(t *testing.T) {
 	t.Parallel()
-	for _, step := range []scenario.Step{callOf("noOperation", nil), {Walk: &scenario.Walk{Operation: "noOperation"}}} {
+	walk := func(t *Trial) {
+		for range t.Pages("noOperation", nil) {
+			return
+		}
+	}
+	for _, test := range []func(*Trial){calling("noOperation", nil), walk} {
 		p := &player{draft: library(t).Draft("a test")}
-		if got := message(p.play([]scenario.Step{step})); got != "the document has no operation noOperation" {
+		if got := message(p.play(test)); got != "the document has no operation noOperation" {
 			t.Errorf("it ends with %q", got)
 		}
 	}

@@ -2,6 +2,7 @@ package draft
 
 import (
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 
@@ -49,58 +50,27 @@ func NextLink(x scenario.Interaction) string {
 	return ""
 }
 
-// walk reads the pages of an operation for a query, and those to which Link leads from it.
-func (d *Draft) walk(step scenario.Step) []scenario.Step {
-	operation := d.Document.Operation(step.Walk.Operation)
+// FirstPage is the request of the first page of a list.
+func (d *Draft) FirstPage(id string, query url.Values) (request scenario.Request, err error) {
+	operation := d.Document.Operation(id)
 	if operation == nil {
-		return Failing("the document has no operation %s", step.Walk.Operation)
+		return request, noOperation(id)
 	}
-	w := &linkWalk{
-		method: operation.Method,
-		path:   operation.Template,
-		pairs:  []string{step.Walk.Query.Encode()},
-		visit:  step.Walk.Visit,
-	}
-	return []scenario.Step{w.step()}
+	return scenario.Request{
+		Method: operation.Method,
+		Path:   operation.Template,
+		Query:  []string{query.Encode()},
+		Header: http.Header{},
+	}, nil
 }
 
-// linkWalk is a walk by Link.
-type linkWalk struct {
-	method, path string
-	pairs        []string
-	visit        func(scenario.Interaction) (enough bool, err error)
-}
-
-// step is the request of the next page.
-func (w *linkWalk) step() scenario.Step {
-	return scenario.Step{
-		Send: func() (scenario.Request, error) {
-			return scenario.Request{
-				Method: w.method,
-				Path:   w.path,
-				Query:  w.pairs,
-				Header: http.Header{},
-			}, nil
-		},
-		Expect: scenario.Accepted,
-		Check:  w.read,
-		Then: func(scenario.Interaction) []scenario.Step {
-			if w.path == "" {
-				return nil
-			}
-			return []scenario.Step{w.step()}
-		},
+// NextPage is the request to which the Link of a page leads, if it has one.
+func (d *Draft) NextPage(page scenario.Interaction) (next scenario.Request, isThere bool, err error) {
+	link := NextLink(page)
+	if link == "" {
+		return next, false, nil
 	}
-}
-
-// read visits a page. The path is empty then if there is no other.
-func (w *linkWalk) read(x scenario.Interaction) error {
-	enough, err := w.visit(x)
-	link := NextLink(x)
-	w.path = ""
-	if isLast := enough || link == ""; err != nil || isLast {
-		return err
-	}
-	w.path, w.pairs, err = LeadsTo(x, link)
-	return err
+	next = scenario.Request{Method: page.Method, Header: http.Header{}}
+	next.Path, next.Query, err = LeadsTo(page, link)
+	return next, true, err
 }

@@ -100,13 +100,16 @@ func TestWalk(t *testing.T) {
 	} {
 		p := &player{draft: library(t).Draft("a test"), responses: c.pages}
 		var seen []scenario.Interaction
-		err := p.play([]scenario.Step{{Walk: &scenario.Walk{
-			Operation: "listLoans", Query: url.Values{"limit": {"1"}},
-			Visit: func(page scenario.Interaction) (bool, error) {
+		err := p.play(func(t *Trial) {
+			for page := range t.Pages("listLoans", url.Values{"limit": {"1"}}) {
 				seen = append(seen, page)
-				return c.visit(len(seen))
-			},
-		}}})
+				enough, err := c.visit(len(seen))
+				t.Check(err)
+				if enough {
+					return
+				}
+			}
+		})
 		t.Run(name, func(t *testing.T) {
 			checkSent(t, p.sent, c.sent...)
 			if message(err) != c.ends {

@@ -94,7 +94,7 @@ type Settings struct {
 // Test is a generated test.
 type Test struct {
 	scenario.Test
-	// Drawn makes the test of one draw, for a test that consists of many; nil: Steps has all.
+	// Drawn makes the test of one draw, for a test that consists of many; nil: Run has all.
 	Drawn func(*values.Draws) scenario.Test
 	// Draws is how many of them are made.
 	Draws int

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"errors"
 	"maps"
 	"net/http"
@@ -79,21 +78,14 @@ func said(err error) string {
 	return "kept"
 }
 
-// checks executes steps that send nothing.
-type checks struct{}
+// silent is an engine for what sends nothing.
+type silent struct{ scenario.Engine }
 
-func (checks) Execute(steps ...scenario.Step) (got scenario.Interaction, err error) {
-	for _, step := range steps {
-		err = cmp.Or(err, step.Check(got))
-	}
-	return got, err
-}
-
-func (c checks) Beside() (scenario.Steps, func() error) { return c, func() error { return nil } }
+func (silent) Named(wrong error) error { return wrong }
 
 // checked is what a part of a test says that sends nothing.
 func checked(p *Planner, run func(*draft.Trial)) string {
-	return said(scenario.Try(checks{}, p.drafted("a test", run)))
+	return said(scenario.Try(silent{}, p.drafted("a test", run)))
 }
 
 // A first request of each operation comes first, those that read before those that create, and a delete after all.
@@ -317,46 +309,33 @@ func TestConfirm(t *testing.T) {
 		{``, ``, "kept"},
 	} {
 		p := planOf(t, Settings{})
-		created := p.Draft("a test").Expand(scenario.Step{Create: &scenario.Thing{Creator: "createPot"}})
-		steps := created[0].Doubt()
-		if len(steps) != 3 {
-			t.Fatalf("there are %d steps", len(steps))
-		}
-		one, other := steps[0].Call(), steps[1].Call()
+		one, other := p.Draft("a test").Confirmations(p.Resources.CreatedBy("createPot"))
 		if one.Of.ID == other.Of.ID {
 			t.Errorf("both creates have the identity %v", one.Of.ID)
 		}
-		must.NoError(t, steps[0].Check(scenario.Interaction{Body: []byte(c.one)}))
-		must.NoError(t, steps[1].Check(scenario.Interaction{Body: []byte(c.other)}))
-		if got := said(steps[2].Check(scenario.Interaction{})); got != c.want {
+		err := draft.AreAlike(scenario.Interaction{Body: []byte(c.one)}, scenario.Interaction{Body: []byte(c.other)})
+		if got := said(err); got != c.want {
 			t.Errorf("%q and %q: %s, want %s", c.one, c.other, got, c.want)
 		}
 	}
 }
 
-// What a create makes is doubted only if it was inferred, and is tried again without what is optional.
+// What a create makes is tried again without what is optional, unless the test has chosen it.
 func TestCreation(t *testing.T) {
 	t.Parallel()
-	declared := []scenario.Resource{{Create: "createPot", ID: "id", Read: "getPot"}}
-	for _, given := range [][]scenario.Resource{nil, declared} {
-		p := planOf(t, Settings{Declared: resources.Declarations{Resources: given}})
-		thing := &scenario.Thing{Creator: "createPot", ID: int64(7)}
-		steps := p.Draft("a test").Expand(scenario.Step{Create: thing})
-		created := steps[0]
-		if isDoubted := created.Doubt != nil; isDoubted != (given == nil) {
-			t.Errorf("declared as %v, it is doubted: %v", given, isDoubted)
-		}
-		if created.Instead == nil {
-			t.Fatal("it is not tried again")
-		}
-		again := created.Instead()[0].Call().Body.(map[string]any)
-		if len(again) != 1 || again["id"] != int64(7) {
-			t.Errorf("it is tried again with %v", again)
-		}
-		thing.Sent = map[string]any{"color": "red"}
-		if chosen := p.Draft("a test").Expand(scenario.Step{Create: thing})[0]; chosen.Instead != nil {
-			t.Error("what a test has chosen is replaced")
-		}
+	p := planOf(t, Settings{})
+	x := p.Resources.CreatedBy("createPot")
+	thing := &scenario.Thing{Creator: "createPot", ID: int64(7)}
+	creation, err := p.Draft("a test").Creation(x, thing)
+	must.NoError(t, err)
+	if len(creation.Least) != 1 || creation.Least["id"] != int64(7) {
+		t.Errorf("it is tried again with %v", creation.Least)
+	}
+	thing.Sent = map[string]any{"color": "red"}
+	creation, err = p.Draft("a test").Creation(x, thing)
+	must.NoError(t, err)
+	if creation.Least != nil {
+		t.Error("what a test has chosen is replaced")
 	}
 }
 

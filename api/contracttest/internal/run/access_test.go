@@ -115,10 +115,8 @@ func TestAccess(t *testing.T) {
 		runner := closedRunner(t, strings.HasSuffix(name, "without a word"))
 		runner.Header = c.header
 		service := &carried{status: http.StatusOK}
-		test := scenario.Test{Name: "a test", Run: executing(func() []scenario.Step {
-			return []scenario.Step{{Send: func() (scenario.Request, error) {
-				return scenario.Request{Method: "GET", Path: c.path, Header: http.Header{}, Access: c.access}, nil
-			}}}
+		test := scenario.Test{Name: "a test", Run: executing(func() []part {
+			return []part{sending(scenario.Request{Method: "GET", Path: c.path, Header: http.Header{}, Access: c.access})}
 		})}
 		target := Target{
 			URL: "http://closed.example", Transport: service, Credentials: c.credentials,
@@ -163,10 +161,8 @@ func TestAsksInVain(t *testing.T) {
 		runner.NotWritten = http.StatusNotImplemented
 		service := &carried{status: c.status}
 		for range 2 {
-			test := scenario.Test{Name: "a test", Run: executing(func() []scenario.Step {
-				return []scenario.Step{{Send: func() (scenario.Request, error) {
-					return scenario.Request{Method: "GET", Path: c.path, Header: http.Header{}, Access: c.access}, nil
-				}}}
+			test := scenario.Test{Name: "a test", Run: executing(func() []part {
+				return []part{sending(scenario.Request{Method: "GET", Path: c.path, Header: http.Header{}, Access: c.access})}
 			})}
 			outcome := runner.Run(t.Context(), plan.Test{Test: test}, Target{URL: "http://closed.example", Transport: service, Credentials: c.credentials})
 			if got := said(outcome); got != c.want {
@@ -177,7 +173,7 @@ func TestAsksInVain(t *testing.T) {
 			t.Errorf("%s: %d requests were sent, want %d", name, service.sent, c.sent)
 		}
 		// What one target has asked for in vain, another one may have.
-		test := scenario.Test{Name: "a test", Run: executing(func() []scenario.Step { return []scenario.Step{step("GET", "/both", scenario.Expectation{})} })}
+		test := scenario.Test{Name: "a test", Run: executing(func() []part { return []part{step("GET", "/both", scenario.Expectation{})} })}
 		runner.Run(t.Context(), plan.Test{Test: test}, Target{URL: "http://closed.example", Transport: service, Credentials: scenario.Credentials{"token": "t"}})
 		if service.sent != c.sent+1 {
 			t.Errorf("%s: with credentials %d requests were sent, want %d", name, service.sent, c.sent+1)

@@ -26,8 +26,8 @@ func (s *closing) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestSentAgain(t *testing.T) {
 	t.Parallel()
 	target := &closing{recorded{service: pots("none")}}
-	test := scenario.Test{Name: "a test", Run: executing(func() []scenario.Step {
-		return []scenario.Step{{Create: &scenario.Thing{Creator: "createPot"}}}
+	test := scenario.Test{Name: "a test", Run: executing(func() []part {
+		return []part{creating(&scenario.Thing{Creator: "createPot"})}
 	})}
 	outcome := runnerOf(t).Run(t.Context(), plan.Test{Test: test}, Target{URL: "http://pots.example/", Transport: target})
 	isAgain := len(target.sent) == 2 && target.sent[0] == target.sent[1]
@@ -48,7 +48,7 @@ func TestProposedIdentity(t *testing.T) {
 	}
 	runner.Plan = plan.New(runner.Plan.Judge, settings)
 	thing := &scenario.Thing{Creator: "createPot", Sent: map[string]any{"id": 3, "color": "red"}}
-	test := scenario.Test{Name: "a test", Run: executing(func() []scenario.Step { return []scenario.Step{{Create: thing}} })}
+	test := scenario.Test{Name: "a test", Run: executing(func() []part { return []part{creating(thing)} })}
 	target := &recorded{service: always(http.StatusCreated, `{"id":7,"color":"red"}`)}
 	outcome := runner.Run(t.Context(), plan.Test{Test: test}, Target{URL: "http://pots.example/", Transport: target})
 	if !outcome.IsKept() || fmt.Sprint(thing.ID) != "7" {
@@ -66,7 +66,7 @@ func TestWrongBefore(t *testing.T) {
 		}
 		return create(r, body)
 	}
-	outcome, sent := outcomeOf(t, wrongRead, step("GET", "/pots/7", scenario.Accepted), scenario.Step{Create: &scenario.Thing{Creator: "createPot"}})
+	outcome, sent := outcomeOf(t, wrongRead, step("GET", "/pots/7", scenario.Accepted), creating(&scenario.Thing{Creator: "createPot"}))
 	if len(outcome.Failures) != 1 || len(sent) != 3 {
 		t.Errorf("%s after %q", said(outcome), sent)
 	}

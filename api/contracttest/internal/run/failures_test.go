@@ -46,8 +46,8 @@ func TestNoResponse(t *testing.T) {
 		"broken":       {errors.New("malformed"), 2, 1, "0 getPot gives no response: malformed"},
 	} {
 		service := &failing{with: c.with, times: c.times}
-		test := scenario.Test{Name: "a test", Run: executing(func() []scenario.Step {
-			return []scenario.Step{step("GET", "/pots/7", scenario.Expectation{})}
+		test := scenario.Test{Name: "a test", Run: executing(func() []part {
+			return []part{step("GET", "/pots/7", scenario.Expectation{})}
 		})}
 		outcome := runnerOf(t).Run(t.Context(), plan.Test{Test: test}, Target{URL: "http://pots.example", Transport: service})
 		got := said(outcome)
@@ -98,8 +98,8 @@ func TestFailureOf(t *testing.T) {
 		runner := runnerOf(t)
 		runner.Observe = func(scenario.Interaction, string, judge.Asked) []scenario.Failure { return nil }
 		runner.Header = http.Header{"Key": {"secret"}}
-		test := scenario.Test{Name: "a test", Shows: promisesOf("first", "shown"), Run: executing(func() []scenario.Step {
-			return []scenario.Step{step("GET", "/pots/7", scenario.Expectation{}), scenario.Verify(func() error { return c.err })}
+		test := scenario.Test{Name: "a test", Shows: promisesOf("first", "shown"), Run: executing(func() []part {
+			return []part{step("GET", "/pots/7", scenario.Expectation{}), verify(func() error { return c.err })}
 		})}
 		outcome := runner.Run(t.Context(), plan.Test{Test: test}, Target{URL: "http://pots.example", Transport: &carried{status: c.status}})
 		if len(outcome.Failures) != 1 {
@@ -128,7 +128,7 @@ func TestAsked(t *testing.T) {
 	t.Parallel()
 	wrong := step("GET", "/pots/7", scenario.Expectation{Wrong: &scenario.Violation{Kind: scenario.Conflict}})
 	for name, c := range map[string]struct {
-		step  scenario.Step
+		step  part
 		shows []scenario.Promise
 		want  string
 	}{
@@ -145,7 +145,7 @@ func TestAsked(t *testing.T) {
 			got += " " + report.Name(asked.Promise)
 			return nil
 		}
-		test := scenario.Test{Name: "a test", Shows: c.shows, Run: executing(func() []scenario.Step { return []scenario.Step{c.step} })}
+		test := scenario.Test{Name: "a test", Shows: c.shows, Run: executing(func() []part { return []part{c.step} })}
 		runner.Run(t.Context(), plan.Test{Test: test}, Target{URL: "http://pots.example", Transport: &carried{status: 404}})
 		if got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)

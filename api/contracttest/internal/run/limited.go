@@ -11,7 +11,7 @@ import (
 )
 
 // A service that limits how many requests it takes responds with 429 to the others (RFC 6585, section 4). Such a
-// response shows nothing of what a test is about: the request is sent again when the service allows it. A step that
+// response shows nothing of what a test is about: the request is sent again when the service allows it. A request that
 // tests the limit itself gets the 429.
 
 const (

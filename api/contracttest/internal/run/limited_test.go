@@ -38,21 +38,17 @@ func (s *limiting) RoundTrip(*http.Request) (*http.Response, error) {
 func TestLimited(t *testing.T) {
 	t.Parallel()
 	missing := step("GET", "/pots/7", scenario.Refused(scenario.UnknownResource))
-	isLimited := step("GET", "/pots/7", scenario.Expectation{})
-	isLimited.MayBeLimited = true
-	isLimited.Check = func(got scenario.Interaction) error {
-		if got.Status != http.StatusTooManyRequests {
-			return scenario.Brokenf("the status is %d", got.Status)
-		}
-		return nil
+	isLimited := func(t *scenario.Trial) {
+		request := scenario.Request{Method: "GET", Path: "/pots/7", Header: http.Header{}}
+		got := t.Send(request, scenario.Expectation{MayBeLimited: true})
+		t.Require(got.Status == http.StatusTooManyRequests, "the status is %d", got.Status)
 	}
 	says := func(text string) func() string { return func() string { return text } }
 	checked := step("GET", "/pots/7", scenario.Expectation{})
-	checked.Check = func(scenario.Interaction) error { return nil }
 	const ofRun = 6 * time.Second
 	date := func() string { return time.Now().Add(3 * time.Second).UTC().Format(http.TimeFormat) }
 	for name, c := range map[string]struct {
-		step       scenario.Step
+		step       part
 		first      int
 		retryAfter func() string
 		want       string
@@ -76,7 +72,7 @@ func TestLimited(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				target := &limiting{first: c.first, retryAfter: c.retryAfter}
-				test := scenario.Test{Name: "a test", Run: executing(func() []scenario.Step { return []scenario.Step{c.step} })}
+				test := scenario.Test{Name: "a test", Run: executing(func() []part { return []part{c.step} })}
 				began := time.Now()
 				ctx, cancel := context.WithTimeout(t.Context(), ofRun)
 				defer cancel()

@@ -50,9 +50,9 @@ func keeping(found int) service {
 	}
 }
 
-// create is a step that creates a pot.
-func create(id int64) scenario.Step {
-	return scenario.Step{Create: &scenario.Thing{Creator: "createPot", ID: id, Sent: map[string]any{}}}
+// create creates a pot.
+func create(id int64) part {
+	return creating(&scenario.Thing{Creator: "createPot", ID: id, Sent: map[string]any{}})
 }
 
 // What tests have created and not deleted is removed at the end of a run, once, unless it is interrupted.
@@ -64,20 +64,20 @@ func TestRemoveCreated(t *testing.T) {
 	defer end()
 	for name, c := range map[string]struct {
 		ctx   context.Context
-		steps []scenario.Step
+		steps []part
 		want  string
 	}{
 		"nothing":        {t.Context(), nil, ""},
-		"two":            {t.Context(), []scenario.Step{create(8), create(7)}, "DELETE /pots/7 , DELETE /pots/8 "},
-		"deleted before": {t.Context(), []scenario.Step{create(7), create(8), step("DELETE", "/pots/7", scenario.Expectation{})}, "DELETE /pots/8 "},
-		"not deleted":    {t.Context(), []scenario.Step{create(9), step("DELETE", "/pots/9", scenario.Expectation{})}, "DELETE /pots/9 "},
-		"replaced":       {t.Context(), []scenario.Step{create(7), step("PUT", "/pots/7", scenario.Expectation{})}, "DELETE /pots/7 "},
-		"interrupted":    {canceled, []scenario.Step{create(7)}, ""},
-		"out of time":    {late, []scenario.Step{create(7)}, "DELETE /pots/7 "},
+		"two":            {t.Context(), []part{create(8), create(7)}, "DELETE /pots/7 , DELETE /pots/8 "},
+		"deleted before": {t.Context(), []part{create(7), create(8), step("DELETE", "/pots/7", scenario.Expectation{})}, "DELETE /pots/8 "},
+		"not deleted":    {t.Context(), []part{create(9), step("DELETE", "/pots/9", scenario.Expectation{})}, "DELETE /pots/9 "},
+		"replaced":       {t.Context(), []part{create(7), step("PUT", "/pots/7", scenario.Expectation{})}, "DELETE /pots/7 "},
+		"interrupted":    {canceled, []part{create(7)}, ""},
+		"out of time":    {late, []part{create(7)}, "DELETE /pots/7 "},
 	} {
 		runner := deletable(t)
 		target := &recorded{service: keeping(http.StatusNotFound)}
-		test := scenario.Test{Name: "a test", Run: executing(func() []scenario.Step { return c.steps })}
+		test := scenario.Test{Name: "a test", Run: executing(func() []part { return c.steps })}
 		runner.Run(t.Context(), plan.Test{Test: test}, Target{URL: "http://pots.example/", Transport: target})
 		before := len(target.sent)
 		for range 2 {
@@ -92,23 +92,25 @@ func TestRemoveCreated(t *testing.T) {
 // Where what a create has made was never found, that is the cause of what is not found there, and below it.
 func TestNeverFound(t *testing.T) {
 	t.Parallel()
-	read := func(path string) scenario.Step { return step("GET", path, scenario.Accepted) }
-	checked := step("GET", "/pots/7", scenario.Expectation{})
-	checked.Check = func(scenario.Interaction) error { return errors.New("a check of the options") }
+	read := func(path string) part { return step("GET", path, scenario.Accepted) }
+	checked := func(t *scenario.Trial) {
+		step("GET", "/pots/7", scenario.Expectation{})(t)
+		t.Check(errors.New("a check of the options"))
+	}
 	for name, c := range map[string]struct {
 		found int
-		steps []scenario.Step
+		steps []part
 		want  string
 	}{
-		"what was created":           {404, []scenario.Step{create(7), read("/pots/7")}, "createPot: what it creates is not found"},
-		"what was replaced":          {404, []scenario.Step{create(7), step("PUT", "/pots/7", scenario.Expectation{}), read("/pots/7")}, "createPot: what it creates is not found"},
-		"what is below it":           {404, []scenario.Step{create(7), read("/pots/7/parts")}, "createPot: what it creates is not found"},
-		"what has a longer name":     {404, []scenario.Step{create(7), read("/pots/77")}, "getPot: refuses valid requests with 404"},
-		"what was not created":       {404, []scenario.Step{read("/pots/7")}, "getPot: refuses valid requests with 404"},
-		"what is refused":            {400, []scenario.Step{create(7), read("/pots/7")}, "getPot: refuses valid requests with 400"},
-		"what a check finds":         {404, []scenario.Step{create(7), checked}, "a test"},
-		"what was deleted":           {404, []scenario.Step{create(7), step("DELETE", "/pots/7", scenario.Expectation{}), read("/pots/7")}, "getPot: refuses valid requests with 404"},
-		"what another one has found": {404, []scenario.Step{create(7), create(8), read("/pots/found"), read("/pots/8")}, "createPot: what it creates is not found"},
+		"what was created":           {404, []part{create(7), read("/pots/7")}, "createPot: what it creates is not found"},
+		"what was replaced":          {404, []part{create(7), step("PUT", "/pots/7", scenario.Expectation{}), read("/pots/7")}, "createPot: what it creates is not found"},
+		"what is below it":           {404, []part{create(7), read("/pots/7/parts")}, "createPot: what it creates is not found"},
+		"what has a longer name":     {404, []part{create(7), read("/pots/77")}, "getPot: refuses valid requests with 404"},
+		"what was not created":       {404, []part{read("/pots/7")}, "getPot: refuses valid requests with 404"},
+		"what is refused":            {400, []part{create(7), read("/pots/7")}, "getPot: refuses valid requests with 400"},
+		"what a check finds":         {404, []part{create(7), checked}, "a test"},
+		"what was deleted":           {404, []part{create(7), step("DELETE", "/pots/7", scenario.Expectation{}), read("/pots/7")}, "getPot: refuses valid requests with 404"},
+		"what another one has found": {404, []part{create(7), create(8), read("/pots/found"), read("/pots/8")}, "createPot: what it creates is not found"},
 	} {
 		runner := deletable(t)
 		runner.Observe = func(scenario.Interaction, string, judge.Asked) []scenario.Failure { return nil }
@@ -119,7 +121,7 @@ func TestNeverFound(t *testing.T) {
 			}
 			return service(r, body)
 		}}
-		test := scenario.Test{Name: "a test", Run: executing(func() []scenario.Step { return c.steps })}
+		test := scenario.Test{Name: "a test", Run: executing(func() []part { return c.steps })}
 		outcome := runner.Run(t.Context(), plan.Test{Test: test}, Target{URL: "http://pots.example", Transport: target})
 		if len(outcome.Failures) != 1 || report.Title(outcome.Failures[0].Cause) != c.want {
 			t.Errorf("%s: %+v, want %q", name, outcome, c.want)
@@ -136,7 +138,7 @@ func TestNeverFound(t *testing.T) {
 		}
 		return keeping(http.StatusNotFound)(r, body)
 	}}
-	test := scenario.Test{Name: "a test", Run: executing(func() []scenario.Step { return []scenario.Step{create(7), read("/pots/7"), read("/pots/7")} })}
+	test := scenario.Test{Name: "a test", Run: executing(func() []part { return []part{create(7), read("/pots/7"), read("/pots/7")} })}
 	outcome := runner.Run(t.Context(), plan.Test{Test: test}, Target{URL: "http://pots.example", Transport: target})
 	if want := "getPot: refuses valid requests with 404"; len(outcome.Failures) != 1 || report.Title(outcome.Failures[0].Cause) != want {
 		t.Errorf("what was found before: %+v, want %q", outcome, want)

@@ -1,28 +1,28 @@
 // Package run executes tests on a service.
 //
-// A [Runner] runs one test after the other: it makes the steps of a test, executes them (session.go),
-// sends their requests with the credentials that they need (send.go, access.go), and returns an
-// [scenario.Outcome]. The steps themselves are made by package plan, and each response is judged by package
+// A [Runner] runs one test after the other: it does what the test says (session.go), sends the requests with the
+// credentials that they need (send.go, access.go), and returns an
+// [scenario.Outcome]. The tests themselves are in package plan, and each response is judged by package
 // judge; this package decides when a test has ended, and what that means. A test of random bodies is
 // run once for each of them, and what fails is shrunk (drawn.go).
 //
 // # How a test ends
 //
-// Steps end a test by an error, in one of three ways, and [Runner.Run] makes a value of it:
+// A test ends with an error, in one of three ways, and [Runner.Run] makes a value of it:
 //
 //   - No error: the promises are kept, unless a response on the way was not as the document says.
 //   - [scenario.Untried]: the promises could not be tried. It is never a failure of the service.
 //   - [scenario.Broken], or any other error: a promise is broken.
 //
 // What was wrong with responses is collected beside that, because one fault must not hide the others. Two
-// things take failures back: a step with Instead whose other steps succeed, and a test whose Doubt turns out
+// things take failures back: a create that succeeds without what is optional, and a doubt that turns out
 // to be right, because what the service is for had only been inferred.
 //
 // # What a service cannot do to a run
 //
 // It cannot make it wait: a response has a minute, and after the first one that does not come, the next ones
 // have seconds. It cannot fill the memory: of a response only [scenario.MostRead] bytes are read. It cannot
-// lead in a circle: a test has at most so many steps. And what the credentials were, no failure shows.
+// lead in a circle: a test sends at most so many requests. And what the credentials were, no failure shows.
 package run
 
 import (
@@ -92,7 +92,7 @@ func (r *Runner) session(ctx context.Context, test scenario.Test, target Target)
 	}
 }
 
-// run executes the steps of a test.
+// run runs a test.
 func (s *session) run() scenario.Outcome {
 	test := s.test
 	untried := s.conclude(scenario.Try(s, test.Run))
@@ -166,7 +166,9 @@ func (r *Runner) RemoveCreated(ctx context.Context, target Target) {
 			target: target,
 			draft:  r.Plan.Draft(path),
 		}
-		_ = s.execute(s.draft.Remove(left[path]))
+		if call, isPossible := s.draft.Removal(left[path]); isPossible {
+			_, _ = s.Do(call, scenario.Expectation{})
+		}
 	}
 }
 
@@ -222,7 +224,7 @@ func (s *session) confirm() (reason string) {
 		return ""
 	}
 	failures := s.failures
-	err := s.execute(s.doubt())
+	err := s.doubt()
 	s.failures = failures
 	if untried, is := errors.AsType[scenario.Untried](err); is {
 		return string(untried)

@@ -91,10 +91,10 @@ func runnerOf(t *testing.T) *Runner {
 }
 
 // outcomeOf runs steps on a service.
-func outcomeOf(t *testing.T, s service, steps ...scenario.Step) (outcome scenario.Outcome, sent []string) {
+func outcomeOf(t *testing.T, s service, steps ...part) (outcome scenario.Outcome, sent []string) {
 	t.Helper()
 	target := &recorded{service: s}
-	test := scenario.Test{Name: "a test", Run: executing(func() []scenario.Step { return steps })}
+	test := scenario.Test{Name: "a test", Run: executing(func() []part { return steps })}
 	outcome = runnerOf(t).Run(t.Context(), plan.Test{Test: test}, Target{URL: "http://pots.example/", Transport: target})
 	return outcome, target.sent
 }
@@ -115,73 +115,54 @@ func always(status int, body string) service {
 	return func(*http.Request, string) (int, string) { return status, body }
 }
 
+// part is a part of a test.
+type part func(*scenario.Trial)
+
 // step is a request, with what is expected of its response.
-func step(method, path string, expected scenario.Expectation) scenario.Step {
-	return scenario.Step{
-		Send: func() (scenario.Request, error) {
-			return scenario.Request{Method: method, Path: path, Header: http.Header{}}, nil
-		},
-		Expect: expected,
+func step(method, path string, expected scenario.Expectation) part {
+	return func(t *scenario.Trial) {
+		t.Send(scenario.Request{Method: method, Path: path, Header: http.Header{}}, expected)
 	}
 }
 
-func fails(why error) func() []scenario.Step {
-	return func() []scenario.Step { return []scenario.Step{scenario.Verify(func() error { return why })} }
+// sending sends a request.
+func sending(request scenario.Request) part {
+	return func(t *scenario.Trial) { t.Send(request, scenario.Expectation{}) }
+}
+
+// creating creates a thing.
+func creating(thing *scenario.Thing) part {
+	return func(t *scenario.Trial) { t.Create(thing) }
+}
+
+// verify ends a test if something is wrong.
+func verify(check func() error) part {
+	return func(t *scenario.Trial) { t.Check(check()) }
 }
 
 // What ends a test, and what does not count, is as package scenario says.
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
 	read := step("GET", "/pots/7", scenario.Accepted)
-	optional := read
-	optional.Optional = true
-	mended, notMended := read, read
-	mended.Instead = fails(nil)
-	notMended.Instead = fails(scenario.Brokenf("worse"))
-	doubted, believed := step("GET", "/pots/7", scenario.Expectation{}), step("GET", "/pots/7", scenario.Expectation{})
-	doubted.Doubt = fails(scenario.Untried("it was inferred"))
-	believed.Doubt = fails(nil)
-	doubtedOptional := doubted
-	doubtedOptional.Optional = true
-	wrong := scenario.Verify(func() error { return scenario.Brokenf("wrong") })
-	crashed := scenario.Verify(func() error { return scenario.Broken{Rank: scenario.Crash, Message: "crashed"} })
-	var circle scenario.Step
-	circle.Then = func(scenario.Interaction) []scenario.Step { return []scenario.Step{circle} }
-	meanwhile := read
-	meanwhile.Meanwhile = []scenario.Step{wrong}
-	checked := read
-	checked.Check = func(scenario.Interaction) error { return nil }
-	why := scenario.Verify(func() error { return scenario.Untried("why") })
+	wrong := verify(func() error { return scenario.Brokenf("wrong") })
+	why := verify(func() error { return scenario.Untried("why") })
+	together := func(t *scenario.Trial) { t.Together(wrong, read) }
 	for name, c := range map[string]struct {
 		service service
-		steps   []scenario.Step
+		steps   []part
 		want    string // its beginning
 	}{
-		"a success":                            {always(200, `{"id":7}`), []scenario.Step{read}, "kept"},
-		"a wrong response":                     {always(200, `{"id":"7"}`), []scenario.Step{read}, "broken: the status is 200, but body /id: type"},
-		"a refusal":                            {always(404, ""), []scenario.Step{read}, "broken: the request is valid"},
-		"a refusal with a check that holds":    {always(404, ""), []scenario.Step{checked}, "broken: the request is valid"},
-		"a wrong response before a reason":     {always(200, `{"id":"7"}`), []scenario.Step{read, why}, "broken: the status is 200, but body /id: type"},
-		"a refusal that is expected":           {always(404, ""), []scenario.Step{step("GET", "/pots/7", scenario.Refused(scenario.UnknownResource))}, "kept"},
-		"a success where a refusal must be":    {always(200, `{"id":7}`), []scenario.Step{step("GET", "/pots/7", scenario.Refused(scenario.UnknownResource))}, "broken: the request must be refused"},
-		"an optional refusal":                  {always(404, ""), []scenario.Step{optional}, "kept"},
-		"an optional status that is wrong":     {always(202, `{}`), []scenario.Step{optional}, "kept"},
-		"a refusal with other steps":           {always(404, ""), []scenario.Step{mended}, "kept"},
-		"an odd refusal with other steps":      {always(418, ""), []scenario.Step{mended}, "kept"},
-		"a refusal with other steps that fail": {always(404, ""), []scenario.Step{notMended}, "broken: the request is valid"},
-		"a success with other steps":           {always(200, `{"id":7}`), []scenario.Step{notMended}, "kept"},
-		"a doubt that holds":                   {always(200, `{"id":7}`), []scenario.Step{doubted, wrong}, "untried: it was inferred"},
-		"a doubt that does not hold":           {always(200, `{"id":7}`), []scenario.Step{believed, wrong}, "broken: wrong"},
-		"a doubt before another request":       {always(200, `{"id":7}`), []scenario.Step{doubted, read, wrong}, "untried: it was inferred"},
-		"a doubt of an optional step":          {always(200, `{"id":7}`), []scenario.Step{doubtedOptional, wrong}, "broken: wrong"},
-		"a doubt without a failure":            {always(200, `{"id":7}`), []scenario.Step{doubted}, "kept"},
-		"a doubt about a crash":                {always(200, `{"id":7}`), []scenario.Step{doubted, crashed}, "broken: crashed"},
-		"no credentials where none are known":  {always(401, ""), []scenario.Step{step("GET", "/nowhere", scenario.Expectation{})}, "broken: the status is 401"},
-		"a reason":                             {always(200, `{"id":7}`), []scenario.Step{why}, "untried: why"},
-		"a circle":                             {always(200, `{"id":7}`), []scenario.Step{circle}, "untried: it does not come to an end"},
-		"a failure meanwhile":                  {always(200, `{"id":7}`), []scenario.Step{meanwhile}, "broken: wrong"},
-		"a response that is too long":          {always(200, strings.Repeat(" ", scenario.MostRead+1)), []scenario.Step{read}, "untried: a response has more than"},
-		"a long response":                      {always(200, strings.Repeat(" ", scenario.MostRead-8)+`{"id":7}`), []scenario.Step{read}, "kept"},
+		"a success":                           {always(200, `{"id":7}`), []part{read}, "kept"},
+		"a wrong response":                    {always(200, `{"id":"7"}`), []part{read}, "broken: the status is 200, but body /id: type"},
+		"a refusal":                           {always(404, ""), []part{read}, "broken: the request is valid"},
+		"a wrong response before a reason":    {always(200, `{"id":"7"}`), []part{read, why}, "broken: the status is 200, but body /id: type"},
+		"a refusal that is expected":          {always(404, ""), []part{step("GET", "/pots/7", scenario.Refused(scenario.UnknownResource))}, "kept"},
+		"a success where a refusal must be":   {always(200, `{"id":7}`), []part{step("GET", "/pots/7", scenario.Refused(scenario.UnknownResource))}, "broken: the request must be refused"},
+		"no credentials where none are known": {always(401, ""), []part{step("GET", "/nowhere", scenario.Expectation{})}, "broken: the status is 401"},
+		"a reason":                            {always(200, `{"id":7}`), []part{why}, "untried: why"},
+		"a failure meanwhile":                 {always(200, `{"id":7}`), []part{together}, "broken: wrong"},
+		"a response that is too long":         {always(200, strings.Repeat(" ", scenario.MostRead+1)), []part{read}, "untried: a response has more than"},
+		"a long response":                     {always(200, strings.Repeat(" ", scenario.MostRead-8)+`{"id":7}`), []part{read}, "kept"},
 	} {
 		if outcome, _ := outcomeOf(t, c.service, c.steps...); !strings.HasPrefix(said(outcome), c.want) {
 			t.Errorf("%s is %s; want %s", name, said(outcome), c.want)
@@ -189,33 +170,54 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// What is wrong in steps that only say whether a failure counts is no failure, and the request of the failure is that
-// before them.
-func TestStepsAside(t *testing.T) {
+// A failure counts unless it depends on what was only inferred, and that is not so. What is wrong with responses that say
+// only this is no failure, and the request of a failure is that before them.
+func TestDoubts(t *testing.T) {
 	t.Parallel()
-	aside := step("GET", "/pots/8", scenario.Expectation{})
-	wrong := scenario.Verify(func() error { return scenario.Brokenf("wrong") })
-	doubted := step("GET", "/pots/7", scenario.Expectation{})
-	doubted.Doubt = func() []scenario.Step { return []scenario.Step{aside} }
-	refused := step("GET", "/pots/7", scenario.Accepted)
-	refused.Instead = func() []scenario.Step { return []scenario.Step{aside, wrong} }
-	for name, c := range map[string]struct {
-		steps []scenario.Step
-		want  string
-	}{
-		"a doubt":         {[]scenario.Step{doubted, wrong}, "wrong"},
-		"something else":  {[]scenario.Step{refused}, "the request is valid, but was refused"},
-		"nothing is said": {[]scenario.Step{step("GET", "/pots/7", scenario.Expectation{}), wrong}, "wrong"},
-	} {
-		outcome, _ := outcomeOf(t, func(r *http.Request, _ string) (int, string) {
-			if r.URL.Path == "/pots/8" {
-				return http.StatusAccepted, ""
-			}
-			return http.StatusNotFound, ""
-		}, c.steps...)
-		if got := outcome.Failures; len(got) != 1 || got[0].Message != c.want || got[0].Sent.Path != "/pots/7" {
-			t.Errorf("%s: %+v", name, got)
+	alike := func(r *http.Request, _ string) (int, string) {
+		if r.Method == http.MethodPost {
+			return http.StatusCreated, `{"id":1}`
 		}
+		return http.StatusOK, `{"id":1}`
+	}
+	created := creating(&scenario.Thing{Creator: "createPot", ID: int64(1), Sent: map[string]any{}})
+	optional := func(t *scenario.Trial) {
+		t.CreateIfPossible(&scenario.Thing{Creator: "createPot", ID: int64(1), Sent: map[string]any{}})
+	}
+	read := step("GET", "/pots/1", scenario.Accepted)
+	wrong := verify(func() error { return scenario.Brokenf("wrong") })
+	crashed := verify(func() error { return scenario.Broken{Rank: scenario.Crash, Message: "crashed"} })
+	const inferred = "untried: it was inferred, and the service responds to each create alike"
+	for name, c := range map[string]struct {
+		service service
+		steps   []part
+		want    string
+	}{
+		"a doubt that holds":             {alike, []part{created, wrong}, inferred},
+		"a doubt that does not hold":     {pots("none"), []part{created, wrong}, "broken: wrong"},
+		"a doubt before another request": {alike, []part{created, read, wrong}, inferred},
+		"a doubt of what need not be":    {alike, []part{optional, wrong}, "broken: wrong"},
+		"a doubt without a failure":      {alike, []part{created}, "kept"},
+		"a doubt about a crash":          {alike, []part{created, crashed}, "broken: crashed"},
+	} {
+		outcome, _ := outcomeOf(t, c.service, c.steps...)
+		if got := said(outcome); got != c.want || len(outcome.Failures) > 1 {
+			t.Errorf("%s is %s, want %s; failures: %+v", name, got, c.want, outcome.Failures)
+		}
+	}
+	outcome, _ := outcomeOf(t, pots("none"), created, read, wrong)
+	if got := outcome.Failures; len(got) != 1 || got[0].Sent.Path != "/pots/1" {
+		t.Errorf("the failure is %+v", got)
+	}
+}
+
+// A test that goes on and on ends.
+func TestEndless(t *testing.T) {
+	t.Parallel()
+	s := &session{requests: mostRequests}
+	_, err := s.Send(scenario.Request{}, scenario.Expectation{})
+	if err != scenario.Untried("it does not come to an end") {
+		t.Errorf("it ends with %v", err)
 	}
 }
 
@@ -242,18 +244,18 @@ func pots(refuses string) service {
 func TestCreateAgain(t *testing.T) {
 	t.Parallel()
 	thing := &scenario.Thing{Creator: "createPot", ID: int64(7)}
-	outcome, sent := outcomeOf(t, pots("color"), scenario.Step{Create: thing})
+	outcome, sent := outcomeOf(t, pots("color"), creating(thing))
 	if !outcome.IsKept() || len(sent) != 2 || !strings.Contains(sent[0], "color") || sent[1] != `POST /pots {"id":7}` {
 		t.Errorf("%s after %q", said(outcome), sent)
 	}
 	if _, has := thing.Sent["color"]; has {
 		t.Errorf("the thing has %v", thing.Sent)
 	}
-	outcome, sent = outcomeOf(t, pots("none"), scenario.Step{Create: &scenario.Thing{Creator: "createPot"}})
+	outcome, sent = outcomeOf(t, pots("none"), creating(&scenario.Thing{Creator: "createPot"}))
 	if !outcome.IsKept() || len(sent) != 1 {
 		t.Errorf("%s after %q", said(outcome), sent)
 	}
-	outcome, sent = outcomeOf(t, pots("id"), scenario.Step{Create: &scenario.Thing{Creator: "createPot"}})
+	outcome, sent = outcomeOf(t, pots("id"), creating(&scenario.Thing{Creator: "createPot"}))
 	if outcome.IsKept() || len(sent) != 4 { // two more confirm that it creates something
 		t.Errorf("%s after %q", said(outcome), sent)
 	}
@@ -297,8 +299,12 @@ func TestInferredOfMock(t *testing.T) {
 }
 
 // executing is a test that executes steps.
-func executing(steps func() []scenario.Step) func(*scenario.Trial) {
-	return func(t *scenario.Trial) { t.Run(steps()...) }
+func executing(steps func() []part) func(*scenario.Trial) {
+	return func(t *scenario.Trial) {
+		for _, step := range steps() {
+			step(t)
+		}
+	}
 }
 
 // What a test has created is removed, also if it has failed.
@@ -307,8 +313,8 @@ func TestCleanup(t *testing.T) {
 	target := &recorded{service: always(404, "")}
 	test := scenario.Test{
 		Name:    "a test",
-		Run:     executing(func() []scenario.Step { return []scenario.Step{step("GET", "/pots/7", scenario.Accepted)} }),
-		Cleanup: executing(func() []scenario.Step { return []scenario.Step{step("DELETE", "/pots/7", scenario.Expectation{})} }),
+		Run:     executing(func() []part { return []part{step("GET", "/pots/7", scenario.Accepted)} }),
+		Cleanup: executing(func() []part { return []part{step("DELETE", "/pots/7", scenario.Expectation{})} }),
 	}
 	outcome := runnerOf(t).Run(t.Context(), plan.Test{Test: test}, Target{URL: "http://pots.example", Transport: target})
 	if len(target.sent) != 2 || !strings.HasPrefix(target.sent[1], "DELETE") {
@@ -384,8 +390,8 @@ func TestSlow(t *testing.T) {
 		"another request":               {false, silence{}, "broken: no complete response in 1m0s", RequestTimeout},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			test := scenario.Test{Name: "a test", Run: executing(func() []scenario.Step {
-				return []scenario.Step{step("GET", "/pots/7", scenario.Expectation{})}
+			test := scenario.Test{Name: "a test", Run: executing(func() []part {
+				return []part{step("GET", "/pots/7", scenario.Expectation{})}
 			})}
 			begin := time.Now()
 			outcome := runnerOf(t).Run(t.Context(), plan.Test{Test: test, IsRehearsal: c.isRehearsal}, Target{URL: "http://pots.example", Transport: c.service})

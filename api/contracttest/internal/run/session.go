@@ -6,10 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
+	"net/url"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/draft"
 	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
+	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
@@ -21,56 +22,145 @@ type session struct {
 	test   scenario.Test
 	draft  *draft.Draft
 
-	// What the step that is executed expects.
+	// What is expected of the next response.
 	asked judge.Asked
 	// It may be refused because there are too many requests.
 	mayBeLimited bool
 	// The last request, which a failure shows as what was sent. Where other requests only explain it, this one is put
-	// back: see succeedsInstead.
+	// back: see Create.
 	last scenario.Interaction
-	// Of responses that are not as the document says. Those of steps that are only tried are taken out again: see
-	// optional, succeedsInstead and confirm.
+	// Of responses that are not as the document says. Those of requests that are only tried are taken out again: see
+	// Create, CreateIfPossible and confirm.
 	failures []scenario.Failure
 	// What must be true before a failure counts; nil: nothing.
-	doubt func() []scenario.Step
-	// How many steps were executed.
-	executed int
+	doubt func() error
+	// How many requests were sent.
+	requests int
 	// The test must not take long.
 	isRehearsal bool
 }
 
-// mostSteps is how many steps a test may have. A service may lead in a circle.
-const mostSteps = 200_000
+// mostRequests is how many requests a test may send. A service may lead in a circle.
+const mostRequests = 100_000
 
-// execute executes steps, and those that follow from them, until one of them ends the test. It has a stack
-// of its own and does not call itself, because a list may have thousands of pages.
-func (s *session) execute(steps []scenario.Step) error {
-	// The next one is the last, so that those that follow from it are put on top.
-	waiting := reversed(nil, steps)
-	for ; s.executed < mostSteps; s.executed++ {
-		if len(waiting) == 0 {
-			return nil
-		}
-		last := len(waiting) - 1
-		step := waiting[last]
-		more, err := s.step(step)
-		if err != nil {
+// Draw gives things identities.
+func (s *session) Draw(things ...*scenario.Thing) { s.draft.Draw(things...) }
+
+// Create creates a thing, and what it is below. A failure that depends on one that was inferred is confirmed later.
+func (s *session) Create(thing *scenario.Thing) error {
+	x := s.draft.Resources.CreatedBy(thing.Creator)
+	if x == nil {
+		return scenario.Brokenf("%s creates no resource that a test can use", thing.Creator)
+	}
+	if parent := s.draft.Parent(x, thing); parent != nil {
+		if err := s.Create(parent); err != nil {
 			return err
 		}
-		waiting = reversed(waiting[:last], more)
 	}
-	return scenario.Untried("it does not come to an end")
+	creation, err := s.draft.Creation(x, thing)
+	if err != nil {
+		return err
+	}
+	if x.IsInferred {
+		s.doubt = func() error { return s.areAlike(x) }
+	}
+	before := s.failures
+	got, err := s.createWith(x, thing, creation.Body)
+	if creation.Least == nil || got.Status < http.StatusBadRequest {
+		return err
+	}
+	// If it succeeds without what is optional, what was wrong with the response does not count.
+	judged := s.failures
+	if _, failed := s.createWith(x, thing, creation.Least); failed != nil {
+		s.failures = judged
+		s.last = got
+		return err
+	}
+	s.failures = before
+	return nil
 }
 
-// Execute executes steps for a trial.
-func (s *session) Execute(steps ...scenario.Step) (scenario.Interaction, error) {
-	err := s.execute(steps)
-	return s.last, err
+// createWith creates a thing with a body.
+func (s *session) createWith(x *resources.Resource, thing *scenario.Thing, body map[string]any) (scenario.Interaction, error) {
+	call := scenario.Call{Operation: x.Create.ID, Of: x.Target(thing), Body: body}
+	got, err := s.Do(call, scenario.Accepted)
+	if err == nil {
+		err = s.draft.HasCreated(x, thing, body, got)
+	}
+	return got, err
+}
+
+// areAlike returns why a failure does not count: the service responds alike to creates of different things.
+func (s *session) areAlike(x *resources.Resource) error {
+	first, second := s.draft.Confirmations(x)
+	one, err := s.Do(first, scenario.Expectation{})
+	if err != nil {
+		return err
+	}
+	other, err := s.Do(second, scenario.Expectation{})
+	if err != nil {
+		return err
+	}
+	return draft.AreAlike(one, other)
+}
+
+// CreateIfPossible creates a thing, or makes it missing. What is wrong with the responses does not count then.
+func (s *session) CreateIfPossible(thing *scenario.Thing) {
+	failures := s.failures
+	err := s.Create(thing)
+	s.doubt = nil
+	if err != nil {
+		s.failures = failures
+		thing.Missing = true
+	}
+}
+
+// Do sends a request in terms of the document.
+func (s *session) Do(call scenario.Call, expect scenario.Expectation) (scenario.Interaction, error) {
+	etag := ""
+	if read, isNeeded := s.draft.ReadBefore(call); isNeeded {
+		got, err := s.Do(read, scenario.Expectation{})
+		if err != nil {
+			return scenario.Interaction{}, err
+		}
+		etag = got.Header.Get("ETag")
+	}
+	request, err := s.draft.Request(call, etag)
+	if err != nil {
+		return scenario.Interaction{}, err
+	}
+	return s.Send(request, expect)
+}
+
+// Send sends a request, judges the response, and returns it. If there is none that could be judged, it is zero.
+func (s *session) Send(request scenario.Request, expect scenario.Expectation) (scenario.Interaction, error) {
+	if s.requests++; s.requests > mostRequests {
+		return scenario.Interaction{}, scenario.Untried("it does not come to an end")
+	}
+	s.asked = judge.Asked{
+		Violation: cmp.Or(expect.Violation, expect.Wrong),
+		Promise:   s.firstPromise(),
+	}
+	s.mayBeLimited = expect.MayBeLimited
+	if err := s.sendWhenAllowed(request); err != nil {
+		return scenario.Interaction{}, err
+	}
+	return s.last, s.Named(s.meets(expect))
+}
+
+// FirstPage is the request of the first page of a list.
+func (s *session) FirstPage(operation string, query url.Values) (scenario.Request, error) {
+	return s.draft.FirstPage(operation, query)
+}
+
+// NextPage is the request to which a page leads.
+func (s *session) NextPage(page scenario.Interaction) (scenario.Request, bool, error) {
+	return s.draft.NextPage(page)
 }
 
 // Beside returns a session of what runs at the same time, so that neither side sees the last response of the other. Its
 // function says what was wrong with responses of that session.
-func (s *session) Beside() (scenario.Steps, func() error) {
+func (s *session) Beside() (scenario.Engine, func() error) {
 	other := *s
 	other.failures = nil
 	return &other, other.wrongBeside
@@ -89,115 +179,27 @@ func (s *session) wrongBeside() error {
 	}
 }
 
-// reversed puts steps on others, the first one on top.
-func reversed(waiting, steps []scenario.Step) []scenario.Step {
-	for _, step := range slices.Backward(steps) {
-		waiting = append(waiting, step)
-	}
-	return waiting
-}
-
-// step executes a step and returns those that follow from it.
-func (s *session) step(step scenario.Step) ([]scenario.Step, error) {
+// meets returns an error unless the last response is what was expected.
+func (s *session) meets(expected scenario.Expectation) error {
 	switch {
-	case step.Optional:
-		return s.optional(step)
-	case step.IsExpanded():
-		return s.draft.Expand(step), nil
-	}
-	judgedBefore := s.failures
-	if step.Send != nil {
-		s.asked = judge.Asked{
-			Violation: cmp.Or(step.Expect.Violation, step.Expect.Wrong),
-			Promise:   s.firstPromise(),
-		}
-		s.mayBeLimited = step.MayBeLimited
-		if err := s.request(step); err != nil {
-			return nil, err
-		}
-		s.considerDoubt(step)
-	}
-	got := s.last
-	if s.succeedsInstead(step, got, judgedBefore) {
-		return then(step, s.last), nil
-	}
-	if err := s.meets(step, got); err != nil {
-		return nil, s.named(got, err)
-	}
-	return then(step, got), nil
-}
-
-// considerDoubt remembers what must be true before a failure counts.
-func (s *session) considerDoubt(step scenario.Step) {
-	if step.Doubt != nil {
-		s.doubt = step.Doubt
-	}
-}
-
-// then are the steps that follow from a response.
-func then(step scenario.Step, got scenario.Interaction) []scenario.Step {
-	if step.Then == nil {
-		return nil
-	}
-	return step.Then(got)
-}
-
-// optional executes a step that may fail. If it does, what is wrong with its response does not count either.
-func (s *session) optional(step scenario.Step) ([]scenario.Step, error) {
-	failures := s.failures
-	follows := step.Then
-	step.Optional = false
-	step.Then = nil
-	err := s.execute([]scenario.Step{step})
-	s.doubt = nil
-	if err != nil {
-		s.failures = failures
-		if step.Create != nil {
-			step.Create.Missing = true
-		}
-	}
-	step.Then = follows
-	return then(step, s.last), nil
-}
-
-// succeedsInstead executes the steps in place of a request that was refused. If they succeed, what was
-// wrong with the response does not count.
-func (s *session) succeedsInstead(step scenario.Step, got scenario.Interaction, judgedBefore []scenario.Failure) bool {
-	if step.Instead == nil || got.Status < http.StatusBadRequest {
-		return false
-	}
-	judged := s.failures
-	if err := s.execute(step.Instead()); err != nil {
-		s.failures = judged
-		s.last = got
-		return false
-	}
-	s.failures = judgedBefore
-	return true
-}
-
-// meets returns an error unless a response is what a step expects.
-func (s *session) meets(step scenario.Step, got scenario.Interaction) error {
-	var wrong error
-	switch expected := step.Expect; {
 	case expected.Success:
-		wrong = s.Plan.Accepted(got, scenario.Promise{})
+		return s.Plan.Accepted(s.last, scenario.Promise{})
 	case expected.Violation != nil:
-		wrong = s.judge().Refused(got, *expected.Violation, s.firstPromise())
+		return s.judge().Refused(s.last, *expected.Violation, s.firstPromise())
 	}
-	if wrong == nil && step.Check != nil {
-		return step.Check(got)
-	}
-	return wrong
+	return nil
 }
 
-// named names the cause if what a create has made does not exist: no test that begins with it can be right.
+// Named names the cause if what a create has made does not exist: no test that begins with it can be right.
 // Where a GET has found such a thing, something else is not found, or the service does not have the operation.
-func (s *session) named(got scenario.Interaction, wrong error) error {
+func (s *session) Named(wrong error) error {
 	broken, is := errors.AsType[scenario.Broken](wrong)
-	creator := s.creatorOf(got.Path)
+	if !is || s.last.Status != http.StatusNotFound {
+		return wrong
+	}
+	creator := s.creatorOf(s.last.Path)
 	_, wasFound := s.found.Load(creator)
-	if is && got.Status == http.StatusNotFound && creator != "" && !wasFound {
+	if creator != "" && !wasFound {
 		broken.Cause = scenario.Cause{Kind: scenario.CreatedIsNotFound, Operation: creator}
 		return broken
 	}
@@ -210,34 +212,4 @@ func (s *session) firstPromise() scenario.Promise {
 		return s.test.Promise()
 	}
 	return s.test.Shows[0]
-}
-
-// request sends the request of a step, while other steps run, and judges the response.
-func (s *session) request(step scenario.Step) error {
-	request, err := step.Send()
-	if err != nil {
-		return err
-	}
-	ended := s.meanwhile(step.Meanwhile)
-	err = s.sendWhenAllowed(request)
-	return cmp.Or(err, <-ended)
-}
-
-// meanwhile runs steps at the same time. What is wrong with their responses is an error. The other steps
-// have a session of their own, so that neither side sees the last response of the other.
-func (s *session) meanwhile(steps []scenario.Step) <-chan error {
-	ended := make(chan error, 1)
-	if len(steps) == 0 { // as of nearly all requests
-		close(ended)
-		return ended
-	}
-	other, wrong := s.Beside()
-	go func() {
-		_, err := other.Execute(steps...)
-		if err == nil {
-			err = wrong()
-		}
-		ended <- err
-	}()
-	return ended
 }
