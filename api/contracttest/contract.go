@@ -26,7 +26,7 @@
 // have shown. In internal are, from the bottom up: jsonvalue, values of JSON; known, those that responses
 // have shown; schema, which allows them; document, what was read; judge, of responses; values, for
 // requests; resources, which operations are of one thing; lessons, what responses teach; draft, the requests of
-// steps; plan, the tests; run, which executes them.
+// calls; plan, the tests; run, which runs them.
 package contracttest
 
 import (

@@ -1,0 +1,107 @@
+package scenario
+
+import (
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// listed is an engine of a list with pages: what it reads is in Path.
+type listed struct {
+	Engine
+	pages []string
+	sent  []string
+}
+
+func (l *listed) Named(wrong error) error { return wrong }
+
+func (l *listed) FirstPage(string, url.Values) (Request, error) {
+	return Request{Path: l.pages[0]}, nil
+}
+
+func (l *listed) NextPage(page Interaction) (next Request, isThere bool, err error) {
+	i := slices.Index(l.pages, page.Path) + 1
+	if i == len(l.pages) {
+		return next, false, nil
+	}
+	return Request{Path: l.pages[i]}, true, nil
+}
+
+func (l *listed) Send(request Request, _ Expectation) (Interaction, error) {
+	l.sent = append(l.sent, request.Path)
+	if request.Path == "wrong" {
+		return Interaction{}, errWrong
+	}
+	return Interaction{Path: request.Path}, nil
+}
+
+func (l *listed) Beside() (Engine, func() error) {
+	return &listed{pages: l.pages}, func() error { return nil }
+}
+
+var errWrong = errors.New("wrong")
+
+// What a method expects and does not find ends the test, and nothing after it runs.
+func TestTry(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		test func(*Trial)
+		want error
+	}{
+		"all is right":         {func(t *Trial) { t.Require(true, "") }, nil},
+		"something is not so":  {func(t *Trial) { t.Require(false, "a %d", 1) }, Broken{Rank: Behaviour, Message: "a 1"}},
+		"it is not tested":     {func(t *Trial) { t.NotTested("why") }, Untried("why")},
+		"a request is refused": {func(t *Trial) { t.Send(Request{Path: "wrong"}, Expectation{}) }, errWrong},
+	} {
+		goesOn := false
+		got := Try(&listed{}, func(t *Trial) {
+			c.test(t)
+			goesOn = true
+		})
+		if !errors.Is(got, c.want) || goesOn != (c.want == nil) {
+			t.Errorf("%s: it ends with %v, and goes on: %v", name, got, goesOn)
+		}
+	}
+}
+
+// Pages are read as long as the test wants more, and there are more.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	for wanted, want := range map[int]string{1: "a", 2: "a b", 9: "a b c"} {
+		engine := &listed{pages: []string{"a", "b", "c"}}
+		err := Try(engine, func(t *Trial) {
+			seen := 0
+			for range t.Pages("list", nil) {
+				if seen++; seen == wanted {
+					return
+				}
+			}
+		})
+		if got := strings.Join(engine.sent, " "); got != want || err != nil {
+			t.Errorf("of %d pages %q are read, %v; want %q", wanted, got, err, want)
+		}
+	}
+}
+
+// The last of some functions uses the engine of the test, and its error counts before those of the others.
+func TestTogether(t *testing.T) {
+	t.Parallel()
+	sends := func(path string) func(*Trial) { return func(t *Trial) { t.Send(Request{Path: path}, Expectation{}) } }
+	fails := func(t *Trial) { t.NotTested("why") }
+	for name, c := range map[string]struct {
+		functions []func(*Trial)
+		want      error
+	}{
+		"one":              {[]func(*Trial){sends("a")}, nil},
+		"both right":       {[]func(*Trial){sends("b"), sends("a")}, nil},
+		"one beside":       {[]func(*Trial){sends("wrong"), sends("a")}, errWrong},
+		"both, the second": {[]func(*Trial){sends("wrong"), fails}, Untried("why")},
+	} {
+		engine := &listed{}
+		if got := Try(engine, func(t *Trial) { t.Together(c.functions...) }); !errors.Is(got, c.want) || slices.Contains(engine.sent, "b") {
+			t.Errorf("%s: it ends with %v after %q", name, got, engine.sent)
+		}
+	}
+}
