@@ -136,7 +136,7 @@ func crashWith(status int, when func(body []byte) bool) wrong {
 	}}
 }
 
-// A document that lists 500 excuses no crash.
+// A document that lists 500 does not make a crash right.
 func TestDocumentedCrash(t *testing.T) {
 	t.Parallel()
 	c, err := New([]byte(strings.ReplaceAll(notesDocument, `"422"`, "default")), Options{Seed: 1})

@@ -104,8 +104,8 @@ func TestStates(t *testing.T) {
 		"untried":                  {[]scenario.Outcome{untried}, "", Untried, "a reason", true},
 		"untried and kept":         {[]scenario.Outcome{untried, kept}, "", Kept, "test", false},
 		"no test":                  {nil, "", Untried, "no test has observed it", true},
-		"untried with an excuse":   {[]scenario.Outcome{untried}, "an excuse", Untried, "an excuse", false},
-		"broken, and an exception": {[]scenario.Outcome{broken}, "an excuse", Broken, "is wrong", true},
+		"untried with a reason":    {[]scenario.Outcome{untried}, "an exception", Untried, "an exception", false},
+		"broken, and an exception": {[]scenario.Outcome{broken}, "an exception", Broken, "is wrong", true},
 	} {
 		l := ledgerOf("createPot, 201")
 		l.Exceptions = map[string]string{"createPot, 201": c.exception}

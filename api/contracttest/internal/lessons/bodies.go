@@ -164,14 +164,14 @@ func oneOf(of *openapi3.Schema, value any) any {
 	return value
 }
 
-// mayBeFresh reports whether a value is a text that is made up, and that the service wants to be new.
+// mayBeFresh reports whether a value is a placeholder text that the service wants to be new.
 func (f *filler) mayBeFresh(property *openapi3.Schema, value any) bool {
 	text, isText := value.(string)
 	if !f.lesson.NeedsFresh || !isText {
 		return false
 	}
 	isChosen := len(property.Enum) > 0 || f.values.IsIdentity(property)
-	return !isChosen && property.Type.Is("string") && f.values.IsMadeUpText(property, text)
+	return !isChosen && property.Type.Is("string") && f.values.IsPlaceholder(property, text)
 }
 
 // referenceNames are the names under which a member at a place is looked up, or none. The name of what is being

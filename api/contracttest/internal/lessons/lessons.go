@@ -12,7 +12,7 @@
 //
 // Requests are filled when they are sent, because more is known then than when their test was made. [Lessons.Path] and
 // [Lessons.Text] are for parameters (paths.go), [Lessons.Body] and [Lessons.Value] for bodies (bodies.go). They replace
-// only what the engine has made up, the plainest value of a schema. A value that a test is about is another one, so it
+// only placeholders, the plainest values of schemas. A value that a test is about is another one, so it
 // stays.
 //
 // What is learned is a guess. A request that was filled may be refused for what it names: then the test ends untried,

@@ -13,7 +13,7 @@ import (
 )
 
 // A request is adapted when it is sent, not when its test is made: what is known of the service grows meanwhile. Only
-// values that the engine has made up are replaced. A value that a test is about is another one than the plainest, so
+// placeholders are replaced. A value that a test is about is another one than the plainest, so
 // it stays.
 
 // adapted is a test of one request with what the service is known to need, and the names of what it needs.
@@ -31,7 +31,7 @@ func adapted(d *draft.Draft, c *single) (filled *single, needs []string) {
 			needs = append(needs, parameter.Name)
 		}
 		isKept := parameter.In == "path" || c.about == parameter.Name
-		if isKnown && !isKept && c.isMadeUp(d, parameter) {
+		if isKnown && !isKept && c.hasPlaceholder(d, parameter) {
 			filled.set(parameter, text)
 		}
 	}
@@ -44,7 +44,7 @@ func adapted(d *draft.Draft, c *single) (filled *single, needs []string) {
 	return filled, append(needs, ofBody...)
 }
 
-// fillPath fills what of a path is made up. Where something below the resource of a test is known, but nothing creates
+// fillPath replaces placeholders in a path with known values. Where something below the resource of a test is known, but nothing creates
 // it, the whole path is of what is known.
 func (c *single) fillPath(d *draft.Draft, made *single) {
 	names := c.operation.PathNames
@@ -57,7 +57,7 @@ func (c *single) fillPath(d *draft.Draft, made *single) {
 		case c.use.IsNamedBy(c.operation, parameter.Name):
 			return isPart
 		}
-		return made.isMadeUp(d, parameter)
+		return made.hasPlaceholder(d, parameter)
 	}
 	chosen := d.Lessons.Path(c.operation, isOpen)
 	if isPart && chosen[c.use.Parameter] != "" {
@@ -70,12 +70,12 @@ func (c *single) fillPath(d *draft.Draft, made *single) {
 	}
 }
 
-// freshenPath makes the texts of a path new that are made up, as those of a body are: POST /servers/{name} may create
+// freshenPath makes the placeholder texts of a path new, as those of a body are: POST /servers/{name} may create
 // what the path names, and its name may have to be of small letters.
 func (c *single) freshenPath(d *draft.Draft) {
 	for _, parameter := range c.operation.Parameters {
 		wanted, _ := document.ParameterSchema(parameter)
-		isOpen := parameter.In == "path" && !c.isSettled(parameter) && c.isMadeUp(d, parameter)
+		isOpen := parameter.In == "path" && !c.isSettled(parameter) && c.hasPlaceholder(d, parameter)
 		if isOpen && wanted.Type.Is("string") && len(wanted.Enum) == 0 {
 			text, _ := document.Written(parameter, d.Values.Fresh(wanted, nil))
 			c.set(parameter, text)
@@ -104,8 +104,8 @@ func (c *single) isSettled(parameter *openapi3.Parameter) bool {
 	return c.about == parameter.Name || c.use.IsNamedBy(c.operation, parameter.Name)
 }
 
-// isMadeUp reports whether a request has the plainest value of a parameter.
-func (c *single) isMadeUp(d *draft.Draft, parameter *openapi3.Parameter) bool {
+// hasPlaceholder reports whether a request has the plainest value of a parameter.
+func (c *single) hasPlaceholder(d *draft.Draft, parameter *openapi3.Parameter) bool {
 	plain, _ := d.Values.BaseParameter(parameter)
 	switch parameter.In {
 	case "path":

@@ -95,7 +95,7 @@ func (m *singleMaker) parameter(parameter *openapi3.Parameter, variant values.Pa
 	if parameter.In == "path" {
 		m.names(c, parameter, variant.Text)
 	}
-	c.madeUp = c.madeUp || m.isOpaque(m.operation, parameter)
+	c.isPlaceholder = c.isPlaceholder || m.isOpaque(m.operation, parameter)
 	if !variant.Valid {
 		c.withoutResource(m.firstInPath(parameter), m.Values)
 		c.refused(scenario.InvalidParameter, parameter.In, "/"+parameter.Name)

@@ -36,10 +36,10 @@ type single struct {
 	access     scenario.Access
 
 	// The resource that the path names, if a test can create it.
-	use          *resources.Use
-	id           any  // its identity; nil: a fresh one
-	namesNothing bool // the path names something that does not exist
-	madeUp       bool // a position in a list is not from a response
+	use           *resources.Use
+	id            any  // its identity; nil: a fresh one
+	namesNothing  bool // the path names something that does not exist
+	isPlaceholder bool // a position in a list is not from a response
 	// Identities that other tests use, too; they are removed first.
 	shared []any
 	// The parameter, or the place in the body, that the test is about.
@@ -71,7 +71,7 @@ func (p *Planner) plainest(operation *document.Operation, name string, promise s
 		text, _ := drawn.BaseParameter(parameter)
 		c.set(parameter, text)
 		c.namesNothing = c.namesNothing || parameter.In == "path"
-		c.madeUp = c.madeUp || p.isOpaque(operation, parameter)
+		c.isPlaceholder = c.isPlaceholder || p.isOpaque(operation, parameter)
 	}
 	if mediaType, described := operation.Body(); described != nil {
 		c.header.Set("Content-Type", mediaType)

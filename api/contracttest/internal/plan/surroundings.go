@@ -143,7 +143,7 @@ func (s *surroundings) mayBeRefused(status int) scenario.Untried {
 	isConflict := status == http.StatusConflict
 	isUnknown := !s.use.IsOn(s.operation) && !s.Resources.Creates(s.operation)
 	isRefused := status/100 == 4
-	excuses := []struct {
+	reasons := []struct {
 		holds bool
 		why   scenario.Untried
 	}{
@@ -151,13 +151,13 @@ func (s *surroundings) mayBeRefused(status int) scenario.Untried {
 		{s.mayBeMissing(status), s.missing()},
 		{isConflict && isUnknown, noIdentity},
 		{isConflict && len(s.shared) > 0, "the identity is taken, and no test can remove it"},
-		{isRefused && s.madeUp, "only the service knows its values"},
+		{isRefused && s.isPlaceholder, "only the service knows its values"},
 		{isRefused && s.deletesNothing(status), "it deletes what exists, and no test knows what that may be"},
 		{s.isOfState(status), "it depends on the state of the service alone"},
 	}
-	for _, excuse := range excuses {
-		if excuse.holds {
-			return excuse.why
+	for _, reason := range reasons {
+		if reason.holds {
+			return reason.why
 		}
 	}
 	return ""

@@ -205,9 +205,9 @@ func (g *Generator) simpleVariants(wanted *openapi3.Schema) []Variant {
 	)
 }
 
-// plainVariant is the plainest value, unless it is made up: then nothing is known of it.
+// plainVariant is the plainest value, unless it is a guess: then nothing is known of it.
 func (g *Generator) plainVariant(wanted *openapi3.Schema) []Variant {
-	if isMadeUp(wanted) {
+	if isGuessed(wanted) {
 		return nil
 	}
 	plain := Variant{Keyword: "type", Valid: true}
@@ -253,15 +253,15 @@ func simpleDemands(wanted *openapi3.Schema) []Variant {
 	return all
 }
 
-// isMadeUp reports whether no valid text of a schema is known: its format is not, and it has no example.
-func isMadeUp(wanted *openapi3.Schema) bool {
+// isGuessed reports whether no valid text of a schema is known: its format is not, and it has no example.
+func isGuessed(wanted *openapi3.Schema) bool {
 	isText := wanted.Type.Is("string") && len(wanted.Enum) == 0
 	return isText && wanted.Example == nil && !schema.IsKnownFormat(wanted.Format)
 }
 
 // chosen are the candidates that show something, each value once.
 func (g *Generator) chosen(wanted *openapi3.Schema) (all []Variant) {
-	isGuess := isMadeUp(wanted)
+	isGuess := isGuessed(wanted)
 	seen := map[string]bool{}
 	for _, c := range g.candidates(wanted) {
 		isAllowed, isShown := g.verdict(wanted, c.keyword, c.value)

@@ -91,8 +91,8 @@ func (g *Generator) Fresh(wanted *openapi3.Schema, others []any) any {
 	return g.another(wanted, others)
 }
 
-// IsMadeUpText reports whether a text is one that the engine makes up where a schema leaves it open.
-func (g *Generator) IsMadeUpText(of *openapi3.Schema, text string) bool {
+// IsPlaceholder reports whether a text is one that stands where a schema leaves it open.
+func (g *Generator) IsPlaceholder(of *openapi3.Schema, text string) bool {
 	return strings.HasPrefix(text, "Ficus") || text == g.Base(of)
 }
 

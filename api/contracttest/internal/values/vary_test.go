@@ -146,8 +146,8 @@ func TestFreshLow(t *testing.T) {
 	}
 }
 
-// The engine has made up what begins as its plainest text, or is the plainest value.
-func TestIsMadeUpText(t *testing.T) {
+// A placeholder begins as the plainest text of the engine, or is the plainest value.
+func TestIsPlaceholder(t *testing.T) {
 	t.Parallel()
 	g := New(Settings{})
 	for _, c := range []struct {
@@ -160,8 +160,8 @@ func TestIsMadeUpText(t *testing.T) {
 		{`{"type":"string","enum":["a","b"]}`, "a", true},
 		{`{"type":"string","enum":["a","b"]}`, "b", false},
 	} {
-		if got := g.IsMadeUpText(schemaOf(t, c.wanted), c.text); got != c.want {
-			t.Errorf("%s is made up of %s: %v", c.text, c.wanted, got)
+		if got := g.IsPlaceholder(schemaOf(t, c.wanted), c.text); got != c.want {
+			t.Errorf("%s is a placeholder of %s: %v", c.text, c.wanted, got)
 		}
 	}
 }

@@ -44,7 +44,7 @@ func (s *surroundings) reason() scenario.Promise {
 func (s *surroundings) deletesNothing(status int) bool {
 	isNamed := len(s.operation.PathNames) > 0 || s.operation.BodySchema() != nil
 	isDelete := s.operation.Method == http.MethodDelete && isNamed
-	return isDelete && s.use == nil && slices.Contains(reasons, status)
+	return isDelete && s.use == nil && slices.Contains(understood, status)
 }
 
 // isOfState reports whether nothing but the state of a service can be why it has refused a request: there is nothing
@@ -52,11 +52,11 @@ func (s *surroundings) deletesNothing(status int) bool {
 func (s *surroundings) isOfState(status int) bool {
 	isRead := s.operation.Method == http.MethodGet || s.operation.Method == http.MethodHead
 	isEmpty := len(s.operation.Parameters) == 0 && s.operation.Content() == nil
-	return !isRead && isEmpty && slices.Contains(reasons, status)
+	return !isRead && isEmpty && slices.Contains(understood, status)
 }
 
-// reasons are statuses with which a service says that a request is understood, and cannot be served.
-var reasons = []int{
+// understood are statuses with which a service says that a request is understood, and cannot be served.
+var understood = []int{
 	http.StatusBadRequest, http.StatusConflict, http.StatusGone, http.StatusUnprocessableEntity, http.StatusLocked,
 }
 
