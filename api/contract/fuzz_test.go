@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -211,4 +212,13 @@ func validatorOf(t *testing.T, document []byte, isModern bool) func(body []byte)
 		must.NoError(t, json.Unmarshal(body, &value))
 		return loaded.Components.Schemas["A"].Value.VisitJSON(value) == nil
 	}
+}
+
+// post returns the status of a response to a body.
+func post(checker *contract.Checker, body string) int {
+	r := httptest.NewRequest(http.MethodPost, "/things", strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	checker.Middleware(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})).ServeHTTP(w, r)
+	return w.Code
 }

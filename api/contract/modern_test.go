@@ -116,3 +116,8 @@ components:
 		}
 	}
 }
+
+// modernDocument has an operation whose body has a schema of JSON Schema 2020-12.
+const modernDocument = `{"openapi": "3.1.0", "info": {"title": "Modern", "version": "1"}, "paths": {"/things": {"post": {
+	"operationId": "add", "requestBody": {"content": {"application/json": {"schema": %s}}}, "responses": {"200": {"description": "OK"}}
+}}}}`
