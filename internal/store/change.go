@@ -89,14 +89,15 @@ func (w Writer) CreateAll(ctx context.Context, plants []plant.Plant) (created in
 func (w Writer) Put(
 	ctx context.Context, replacement plant.Plant, condition plant.Precondition,
 ) (stored plant.Plant, created bool, err error) {
+	isNew := false // not created: a return would set that while Decide may still run, after the deadline of the write
 	stored, err = w.replace(ctx, "put", replacement.ID, condition, func(current *plant.Plant) (plant.Plant, error) {
-		created = current == nil
+		isNew = current == nil
 		return replacement, nil
 	})
 	if err != nil {
 		return plant.Plant{}, false, err
 	}
-	return stored, created, nil
+	return stored, isNew, nil
 }
 
 // Patch implements [plant.Store].
