@@ -72,10 +72,10 @@ components:
 		before := timeOf(t, checker, shape, 12)
 		for depth := 16; depth <= 60; depth += 4 {
 			took := timeOf(t, checker, shape, depth)
-			if took > 2*before && took > 20*time.Millisecond { // below, the machine is measured
+			if took > 2*before && took > time.Second { // below, the machine is measured; what doubles with each level is above at 24
 				t.Fatalf("%d levels take %v, four fewer %v", depth, took, before)
 			}
-			before = max(took, 10*time.Millisecond)
+			before = took
 		}
 	})
 }
@@ -126,7 +126,7 @@ components: {schemas: {Again: {oneOf: [{type: integer}, {type: array, items: {$r
 		took := time.Since(began)
 		runtime.ReadMemStats(&after)
 		t.Logf("figures: %s: %d bytes take %v and allocate %d MiB", name, len(c.body), took, (after.TotalAlloc-before.TotalAlloc)>>20)
-		if w.Code != http.StatusOK || took > 5*time.Second {
+		if w.Code != http.StatusOK || took > 30*time.Second { // it takes one, and ten with the race detector; what is not in proportion takes hours
 			t.Errorf("%s: %d %s in %v", name, w.Code, w.Body, took)
 		}
 	}
