@@ -27,6 +27,9 @@ const lockTime = 100 * time.Millisecond
 // limitLocks lets a statement that waits for a lock fail after lockTime.
 const limitLocks = `SET LOCAL lock_timeout = '100ms'`
 
+// limitInserts does so sooner: the parts of a group wait for an insert one after the other.
+const limitInserts = `SET LOCAL lock_timeout = '20ms'`
+
 // errLocked is the error of a write that has to wait in the slow lane.
 var errLocked = unavailable(plant.ErrLocked)
 

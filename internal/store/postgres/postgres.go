@@ -244,7 +244,7 @@ func parse(dsn string) (*pgxpool.Config, error) {
 // keep all others from writing: one that waits for the next statement by the timeout
 // for idle transactions, one in the middle of a batch by keepalives of TCP.
 //
-// The workers of a sharded store must get limitLocks, too.
+// The workers of a sharded store must get the limits of locks, too.
 //
 // ConnectTimeout does not include this function, and a pool waits for it without a
 // deadline: a server that stops responding here would cost the pool a connection.

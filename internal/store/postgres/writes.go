@@ -69,11 +69,8 @@ func (s *Store) run(calls []*groupcommit.Call[*pendingWrite], lane lane) {
 	}
 }
 
-// maxParts is the number of parts into which a group that has failed is split.
-const maxParts = 8
-
-// runAll runs writes in a transaction. If that fails, parts of them run in transactions of
-// their own, because one write may be the cause.
+// runAll runs writes in a transaction. If that fails, each eighth of them runs in a transaction of
+// its own, because one write may be the cause.
 func (s *Store) runAll(writes []*pendingWrite, lane *lane) {
 	err := s.runTogether(writes, lane)
 	hasEnded := func(pending *pendingWrite) bool { return pending.ended }
@@ -92,7 +89,7 @@ func (s *Store) runAll(writes []*pendingWrite, lane *lane) {
 			pending.end(err)
 		}
 	default:
-		for part := range slices.Chunk(left, (len(left)+maxParts-1)/maxParts) {
+		for part := range slices.Chunk(left, (len(left)+7)/8) {
 			s.runAll(part, lane)
 		}
 	}
@@ -285,7 +282,7 @@ func (g *group) lock(ctx context.Context, conn *pgx.Conn) error {
 // store queues the statements that store the effect of the transaction.
 func (g *group) store(batch *pgx.Batch, effect store.Effect, mark int64) {
 	now := time.Now().UnixMicro()
-	batch.Queue(limitLocks)
+	batch.Queue(limitInserts)
 	if g.sharded {
 		writeSharded(batch, effect)
 		batch.Queue(insertMark, mark, now, false)
