@@ -71,8 +71,8 @@ func (s *Store) Writable(ctx context.Context) error {
 // and PostgreSQL needs space for one when a write fails.
 const trialPlants = 100
 
-// probe runs the statements of a write. After a failure it also inserts plants and deletes them in
-// the same transaction. It does not retry.
+// probe runs the statements of a write. After a failure it also makes a durable one: it inserts
+// plants and deletes them in the same transaction. It does not retry.
 func (s *Store) probe(deadline time.Time) error {
 	ctx, cancel := context.WithDeadline(context.Background(), deadline)
 	defer cancel()
@@ -81,7 +81,11 @@ func (s *Store) probe(deadline time.Time) error {
 		var batch pgx.Batch
 		s.tryStatements(&batch)
 		if failure != nil {
-			tryPages(&batch)
+			rows := store.TrialRows(trialPlants) // their IDs have no gaps
+			beginWrite(&batch)
+			queueInserts(&batch, rows)
+			batch.Queue(`DELETE FROM plants WHERE id BETWEEN $1 AND $2`, rows[0].ID, rows[trialPlants-1].ID)
+			batch.Queue(`COMMIT`)
 		}
 		return conn.SendBatch(ctx, &batch).Close()
 	})
@@ -102,15 +106,6 @@ func (s *Store) tryStatements(batch *pgx.Batch) {
 	batch.Queue(lockOne, ids[0])
 	transaction.store(batch, store.Effect{Insert: trial, Update: trial, Remove: ids}, int64(rand.Uint64()))
 	batch.Queue(`ROLLBACK`)
-}
-
-// tryPages queues a durable transaction that needs space on the disk and leaves nothing behind.
-func tryPages(batch *pgx.Batch) {
-	rows := store.TrialRows(trialPlants) // their IDs have no gaps
-	beginWrite(batch)
-	queueInserts(batch, rows)
-	batch.Queue(`DELETE FROM plants WHERE id BETWEEN $1 AND $2`, rows[0].ID, rows[trialPlants-1].ID)
-	batch.Queue(`COMMIT`)
 }
 
 // Metrics implements [store.Store].

@@ -35,8 +35,9 @@ var errLocked = unavailable(plant.ErrLocked)
 
 // lane says what a run does about locked plants.
 type lane struct {
-	waits  bool    // it waits for lockTime, in a fair order with other servers, before it leaves out writes
-	locked []int64 // the plants that were found locked in this run
+	waits  bool          // it waits for lockTime, in a fair order with other servers, before it leaves out writes
+	locked []int64       // the plants that were found locked in this run
+	grace  time.Duration // after the deadline: a wait that a deadline ends costs the connection
 }
 
 // apply implements [store.Apply]. It returns at the latest after callTime.

@@ -171,7 +171,9 @@ func connect(
 	s := &Store{pool: pool, servers: servers, durations: store.NewDurations(), slow: map[int64]int{}}
 	s.Writer = store.Writer{Apply: s.apply}
 	s.writes = groupcommit.New(maxGroup, func(calls []*groupcommit.Call[*pendingWrite]) { s.run(calls, lane{}) })
-	s.slowWrites = groupcommit.New(maxGroup, func(calls []*groupcommit.Call[*pendingWrite]) { s.run(calls, lane{waits: true}) })
+	s.slowWrites = groupcommit.New(maxGroup, func(calls []*groupcommit.Call[*pendingWrite]) {
+		s.run(calls, lane{waits: true, grace: 3 * lockTime})
+	})
 	if servers != nil {
 		servers.watch(pool.Reset)
 	}

@@ -73,8 +73,7 @@ func (s *Store) run(calls []*groupcommit.Call[*pendingWrite], lane lane) {
 // its own, because one write may be the cause.
 func (s *Store) runAll(writes []*pendingWrite, lane *lane) {
 	err := s.runTogether(writes, lane)
-	hasEnded := func(pending *pendingWrite) bool { return pending.ended }
-	left := slices.DeleteFunc(slices.Clone(writes), hasEnded)
+	left := slices.DeleteFunc(slices.Clone(writes), func(pending *pendingWrite) bool { return pending.ended })
 	isLocked := code(err) == lockNotAvailable
 	switch {
 	case err == nil, len(left) == 0:
@@ -99,8 +98,7 @@ func (s *Store) runAll(writes []*pendingWrite, lane *lane) {
 // it returns nil, each write has its outcome: an error if it was refused.
 func (s *Store) runTogether(writes []*pendingWrite, lane *lane) error {
 	last := slices.MaxFunc(writes, func(a, b *pendingWrite) int { return a.deadline.Compare(b.deadline) })
-	// With the time for a lock, the wait for it ends before the last attempt, which would cost the connection.
-	ctx, cancel := context.WithDeadline(context.Background(), last.deadline.Add(3*lockTime))
+	ctx, cancel := context.WithDeadline(context.Background(), last.deadline.Add(lane.grace))
 	defer cancel()
 	transaction := &group{sharded: s.sharded, lane: lane}
 	err := s.transact(ctx, func(ctx context.Context, conn *pgx.Conn, mark int64) error {
