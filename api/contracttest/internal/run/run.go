@@ -84,11 +84,12 @@ func (r *Runner) Run(ctx context.Context, test plan.Test, target Target) scenari
 // session is a run of a test that has not begun.
 func (r *Runner) session(ctx context.Context, test scenario.Test, target Target) *session {
 	return &session{
-		Runner: r,
-		ctx:    ctx,
-		target: target,
-		test:   test,
-		draft:  r.Plan.Draft(test.Name),
+		Runner:   r,
+		ctx:      ctx,
+		target:   target,
+		test:     test,
+		draft:    r.Plan.Draft(test.Name),
+		drafting: new(sync.Mutex),
 	}
 }
 
@@ -161,10 +162,11 @@ func (r *Runner) RemoveCreated(ctx context.Context, target Target) {
 	r.mu.Unlock()
 	for _, path := range slices.Sorted(maps.Keys(left)) {
 		s := &session{
-			Runner: r,
-			ctx:    ctx,
-			target: target,
-			draft:  r.Plan.Draft(path),
+			Runner:   r,
+			ctx:      ctx,
+			target:   target,
+			draft:    r.Plan.Draft(path),
+			drafting: new(sync.Mutex),
 		}
 		if call, isPossible := s.draft.Removal(left[path]); isPossible {
 			_, _ = s.Do(call, scenario.Expectation{})

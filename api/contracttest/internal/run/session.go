@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"sync"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/draft"
 	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
@@ -21,6 +22,8 @@ type session struct {
 	target Target
 	test   scenario.Test
 	draft  *draft.Draft
+	// Held while the draft draws values: sessions that run at the same time share it.
+	drafting *sync.Mutex
 
 	// What is expected of the next response.
 	asked judge.Asked
@@ -44,7 +47,11 @@ type session struct {
 const mostRequests = 100_000
 
 // Draw gives things identities.
-func (s *session) Draw(things ...*scenario.Thing) { s.draft.Draw(things...) }
+func (s *session) Draw(things ...*scenario.Thing) {
+	s.drafting.Lock()
+	defer s.drafting.Unlock()
+	s.draft.Draw(things...)
+}
 
 // Create creates a thing, and what it is below. A failure that depends on one that was inferred is confirmed later.
 func (s *session) Create(thing *scenario.Thing) error {
@@ -52,12 +59,12 @@ func (s *session) Create(thing *scenario.Thing) error {
 	if x == nil {
 		return scenario.Brokenf("%s creates no resource that a test can use", thing.Creator)
 	}
-	if parent := s.draft.Parent(x, thing); parent != nil {
+	if parent := s.parentOf(x, thing); parent != nil {
 		if err := s.Create(parent); err != nil {
 			return err
 		}
 	}
-	creation, err := s.draft.Creation(x, thing)
+	creation, err := s.creationOf(x, thing)
 	if err != nil {
 		return err
 	}
@@ -80,19 +87,35 @@ func (s *session) Create(thing *scenario.Thing) error {
 	return nil
 }
 
+func (s *session) parentOf(x *resources.Resource, thing *scenario.Thing) *scenario.Thing {
+	s.drafting.Lock()
+	defer s.drafting.Unlock()
+	return s.draft.Parent(x, thing)
+}
+
+func (s *session) creationOf(x *resources.Resource, thing *scenario.Thing) (draft.Creation, error) {
+	s.drafting.Lock()
+	defer s.drafting.Unlock()
+	return s.draft.Creation(x, thing)
+}
+
 // createWith creates a thing with a body.
 func (s *session) createWith(x *resources.Resource, thing *scenario.Thing, body map[string]any) (scenario.Interaction, error) {
 	call := scenario.Call{Operation: x.Create.ID, Of: x.Target(thing), Body: body}
 	got, err := s.Do(call, scenario.Accepted)
-	if err == nil {
-		err = s.draft.HasCreated(x, thing, body, got)
+	if err != nil {
+		return got, err
 	}
-	return got, err
+	s.drafting.Lock()
+	defer s.drafting.Unlock()
+	return got, s.draft.HasCreated(x, thing, body, got)
 }
 
 // areAlike returns why a failure does not count: the service responds alike to creates of different things.
 func (s *session) areAlike(x *resources.Resource) error {
+	s.drafting.Lock()
 	first, second := s.draft.Confirmations(x)
+	s.drafting.Unlock()
 	one, err := s.Do(first, scenario.Expectation{})
 	if err != nil {
 		return err
@@ -118,14 +141,19 @@ func (s *session) CreateIfPossible(thing *scenario.Thing) {
 // Do sends a request in terms of the document.
 func (s *session) Do(call scenario.Call, expect scenario.Expectation) (scenario.Interaction, error) {
 	etag := ""
-	if read, isNeeded := s.draft.ReadBefore(call); isNeeded {
+	s.drafting.Lock()
+	read, isNeeded := s.draft.ReadBefore(call)
+	s.drafting.Unlock()
+	if isNeeded {
 		got, err := s.Do(read, scenario.Expectation{})
 		if err != nil {
 			return scenario.Interaction{}, err
 		}
 		etag = got.Header.Get("ETag")
 	}
+	s.drafting.Lock()
 	request, err := s.draft.Request(call, etag)
+	s.drafting.Unlock()
 	if err != nil {
 		return scenario.Interaction{}, err
 	}
@@ -150,6 +178,8 @@ func (s *session) Send(request scenario.Request, expect scenario.Expectation) (s
 
 // FirstPage is the request of the first page of a list.
 func (s *session) FirstPage(operation string, query url.Values) (scenario.Request, error) {
+	s.drafting.Lock()
+	defer s.drafting.Unlock()
 	return s.draft.FirstPage(operation, query)
 }
 
