@@ -41,17 +41,17 @@ func (s *Store) checkpointIfDue(conn *sqlite.Conn) error {
 	if err != nil {
 		return err
 	}
-	s.checkpointAt = checkpointPages
+	s.checkpointAt = s.checkpointEvery
 	if !complete { // trying again at every commit would delay each of them
-		s.checkpointAt = pages + checkpointPages
+		s.checkpointAt = pages + s.checkpointEvery
 	}
 	return nil
 }
 
 // checkpointMayBeDue reports whether the log may have become long, without asking SQLite.
 func (s *Store) checkpointMayBeDue() bool {
-	if s.checkpointAt > checkpointPages && !s.files.logHas(checkpointPages) {
-		s.checkpointAt = checkpointPages // another program has reset the log
+	if s.checkpointAt > s.checkpointEvery && !s.files.logHas(s.checkpointEvery) {
+		s.checkpointAt = s.checkpointEvery // another program has reset the log
 	}
 	return s.checkpointAt > 0 && s.files.logHas(s.checkpointAt)
 }
