@@ -41,17 +41,17 @@ func (s *Store) checkpointIfDue(conn *sqlite.Conn) error {
 	if err != nil {
 		return err
 	}
-	s.checkpointAt = s.checkpointEvery
+	s.checkpointAt = checkpointPages
 	if !complete { // trying again at every commit would delay each of them
-		s.checkpointAt = pages + s.checkpointEvery
+		s.checkpointAt = pages + checkpointPages
 	}
 	return nil
 }
 
 // checkpointMayBeDue reports whether the log may have become long, without asking SQLite.
 func (s *Store) checkpointMayBeDue() bool {
-	if s.checkpointAt > s.checkpointEvery && !s.files.logHas(s.checkpointEvery) {
-		s.checkpointAt = s.checkpointEvery // another program has reset the log
+	if s.checkpointAt > checkpointPages && !s.files.logHas(checkpointPages) {
+		s.checkpointAt = checkpointPages // another program has reset the log
 	}
 	return s.checkpointAt > 0 && s.files.logHas(s.checkpointAt)
 }

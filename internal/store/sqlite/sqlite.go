@@ -51,7 +51,6 @@ type Store struct {
 	// The length of the write-ahead log, in pages, at which the next checkpoint is made; 0 in
 	// memory. Used with the writer only.
 	checkpointAt     int
-	checkpointEvery  int     // pages: checkpointPages, or fewer in a test
 	checkpointFailed bool    // the last commit was durable, but its checkpoint has failed
 	marked           [8]byte // the salts of the last log that has a mark of this store
 	files            openFiles
