@@ -9,14 +9,19 @@ import (
 
 const (
 	// checkpointPages is the number of pages in the log (the -wal file) at which
-	// a checkpoint copies them to the database file: 16 MiB. A lower number would
+	// a checkpoint copies them to the database file: 4 MiB. A lower number would
 	// copy pages that change often too often; a higher one would make the pause
 	// longer.
-	checkpointPages = 4000
+	checkpointPages = 1000
 
 	// checkpointWait is how long a checkpoint waits for reads. The longest ones of this program
 	// are pages of a list. A backup may read for minutes, and Litestream reads all the time.
 	checkpointWait = 50 * time.Millisecond
+
+	// retryPages is the largest number of pages by which the log grows between two
+	// checkpoints while a long read uses it. Without a limit, a log that has become
+	// long would have to double before the next one, also when that program has ended.
+	retryPages = 4 * checkpointPages
 )
 
 // checkpointIfDue makes a checkpoint if the log has become long. By default SQLite resets
@@ -43,7 +48,7 @@ func (s *Store) checkpointIfDue(conn *sqlite.Conn) error {
 	}
 	s.checkpointAt = checkpointPages
 	if !complete { // trying again at every commit would delay each of them
-		s.checkpointAt = pages + checkpointPages
+		s.checkpointAt = pages + min(pages, retryPages)
 	}
 	return nil
 }
@@ -56,14 +61,17 @@ func (s *Store) checkpointMayBeDue() bool {
 	return s.checkpointAt > 0 && s.files.logHas(s.checkpointAt)
 }
 
-// logHas reports whether the log may have so many pages.
+// logHas reports whether the log may have so many pages. If it has fewer, the frame with this number is of an
+// earlier log, with other salts, or not in the file, and read as zeros. If it cannot be read, it may be there.
 func (files *openFiles) logHas(pages int) bool {
-	if files.index == nil { // contents are not compared
+	if files.wal == nil { // contents are not compared
 		return true
 	}
 	files.mu.Lock()
 	defer files.mu.Unlock()
-	return files.logIndex.frames() >= pages
+	last := make(frame, frameHeader)
+	err := files.wal.read(last, files.frameStart(int64(pages)))
+	return err != nil || last.salts() == files.logHeader.salts()
 }
 
 // copyLog copies what the log has to the database, unless a file was changed. It reports whether
@@ -75,9 +83,9 @@ func (files *openFiles) logHas(pages int) bool {
 func (files *openFiles) copyLog(conn *sqlite.Conn) (complete bool, err error) {
 	files.mu.Lock()
 	defer files.mu.Unlock()
-	renewed, _ := renewMark(conn) // an older copy of the log does not have this mark; the copy can do without it
-	before, err := files.prepareCheckpoint(conn)
-	if err != nil {
+	renewed, _ := renewMark(conn)      // an older copy of the log does not have this mark; the copy can do without it
+	untouched := files.untouched(conn) // before the check, which finds what was changed earlier
+	if err := files.checkLocked(conn); err != nil {
 		return false, err
 	}
 	files.copying.Store(true)
@@ -86,9 +94,10 @@ func (files *openFiles) copyLog(conn *sqlite.Conn) (complete bool, err error) {
 		return false, err // and the database may have a part of the log
 	}
 	files.copying.Store(false)
-	if before.wereChanged(files, conn) {
+	if files.wasOverwritten(conn, untouched) {
 		files.record(files.damagedDatabase()) // the next write returns the error
 	}
+	files.noteCopied(untouched.logged.last) // some may not be copied, but these are in the log, and not looked at
 	if !busy && renewed != (mark{}) {
 		files.mark = renewed // or the next check would read the whole log to see that it belongs to the database
 	}

@@ -75,9 +75,9 @@ func (files *openFiles) recordNoFault() {
 // findFault returns the fault of a file that is missing or is not what SQLite has written. It must
 // last for half a second, because the files look damaged for moments while another program writes or
 // makes a checkpoint, and a store that is said to be damaged needs a backup.
-func (files *openFiles) findFault(look func() *fault) (found *fault) {
+func (files *openFiles) findFault(conn *sqlite.Conn) (found *fault) {
 	for range 50 {
-		found = look()
+		found = files.compare(conn)
 		if found == nil || found.passing && files.err() != nil {
 			return found
 		}
@@ -182,22 +182,20 @@ func (files *openFiles) judgeMark(conn *sqlite.Conn) *fault {
 }
 
 func (files *openFiles) logBelongsToDatabase() bool {
-	return files.readLog().belongsTo(files.database)
-}
-
-func (files *openFiles) readLog() *logContent {
-	return readLogFrom(io.NewSectionReader(files.wal, 0, math.MaxInt64))
+	whole := io.NewSectionReader(files.wal, 0, math.MaxInt64)
+	return readLogFrom(whole).belongsTo(files.database)
 }
 
 // replacedByLog reports whether SQLite reads no page of the database: the log has each, and no
 // checkpoint has copied any of them.
 func (files *openFiles) replacedByLog(conn *sqlite.Conn) bool {
-	_, copied, err := askSQLite(conn)
-	return err == nil && copied == 0 && files.readLog().hasAllPages()
+	logged, err := files.loggedPages(conn)
+	return err == nil && logged.copied == 0 && logged.hasAll(files.first.pageSize())
 }
 
 // judgeLog returns the fault of the log. A program that begins it anew gives it another header, and
-// may make it shorter.
+// may make it shorter. To ask SQLite each time would cost 4 of the 70 µs of the processor that a
+// commit needs without its fsync.
 func (files *openFiles) judgeLog(conn *sqlite.Conn) *fault {
 	var header logHeader
 	if err := files.wal.read(header[:], 0); err != nil {
@@ -231,20 +229,6 @@ func (files *openFiles) judgeNewLog(conn *sqlite.Conn, header logHeader) *fault 
 		return nil
 	}
 	return files.truncatedLog(header, copied == frames)
-}
-
-// judgeFrames reads all frames of the log before a checkpoint copies them, with their salts and
-// checksums. It returns the fault of a log that has fewer than SQLite has written.
-func (files *openFiles) judgeFrames(conn *sqlite.Conn) (logged *logContent, found *fault) {
-	frames, _, err := askSQLite(conn)
-	if err != nil {
-		return nil, unreadable(files.wal.path, err)
-	}
-	logged = files.readLog()
-	if logged.used < frames {
-		return nil, &fault{path: files.wal.path, what: "was overwritten or cut short", damaged: true}
-	}
-	return logged, nil
 }
 
 // askSQLite returns the number of frames in the log, and how many of them the database has.

@@ -29,15 +29,13 @@ const checkInterval = time.Second
 // memory.
 //
 // SQLite continues to write to a file that was moved, removed or replaced, and reads its
-// caches if another program has overwritten or truncated one. So each commit looks at who the files
-// are and how long: the log and its index before the write, because a write would make a truncated log
-// long again, and all three after it, because nothing may be acknowledged into a file that is gone.
-// What is in them is compared once a second, before each checkpoint of this program, at the start and at
-// the stop: the first bytes of the database and of the log, and the mark of the database. fault.go
-// decides what a difference means.
+// caches if another program has overwritten or truncated one. Without a check in each
+// commit, the store would acknowledge writes that are lost at the next start.
 //
-// On Windows nothing is compared: no program can move or remove a file that SQLite has opened, and
-// SQLite could not remove one that is open here.
+// The check costs a few microseconds. It compares where the files are, how long they are, the
+// first bytes of the database and of the log, and the mark of the database; fault.go decides what
+// a difference means. Other changes are not noticed. On Windows nothing is compared: no program can
+// move or remove a file that SQLite has opened, and SQLite could not remove one that is open here.
 type openFiles struct {
 	// target is the path of the database without symbolic links. SQLite has its other files
 	// beside it.
@@ -56,8 +54,7 @@ type openFiles struct {
 	logHeader logHeader      // at the last check
 	mark      mark           // of the database at the last check; see log.go
 	markPage  int64          // which has the mark
-	logIndex  indexHeader    // after the last commit
-	copied    map[int64]bool // the pages that the last checkpoint has copied
+	copied    []int64        // pages that checkpoints have copied, the one that was written last at the end
 	copying   atomic.Bool    // a checkpoint has not ended, so the database may have a part of the log; a test waits for it
 }
 
@@ -199,7 +196,7 @@ func (files *openFiles) check(conn *sqlite.Conn) error {
 
 func (files *openFiles) checkLocked(conn *sqlite.Conn) error {
 	if !files.final() {
-		files.record(files.findFault(func() *fault { return files.compare(conn) }))
+		files.record(files.findFault(conn))
 	}
 	found := files.found.Load()
 	if found == nil || found.unknown {
@@ -207,43 +204,6 @@ func (files *openFiles) checkLocked(conn *sqlite.Conn) error {
 	}
 	return found.err
 }
-
-// checkAfterWrite runs after each transaction. It looks at who the files are and how long, and whether
-// the log has begun anew; if something differs, it is check.
-func (files *openFiles) checkAfterWrite(conn *sqlite.Conn) error {
-	files.mu.Lock()
-	defer files.mu.Unlock()
-	if files.found.Load() == nil && files.index != nil && files.areInPlace() && files.isSameLog() {
-		return nil
-	}
-	return files.checkLocked(conn)
-}
-
-// areInPlace reports whether all files are at their paths, and none is shorter than it was.
-func (files *openFiles) areInPlace() bool {
-	for _, file := range files.opened {
-		if !file.unchanged() {
-			return false
-		}
-		file.least = file.size
-	}
-	return true
-}
-
-// isSameLog reports whether the log has not begun anew since the last check.
-func (files *openFiles) isSameLog() bool {
-	err := files.index.read(files.logIndex[:], 0)
-	return err == nil && files.logIndex.salts() == files.logHeader.salts()
-}
-
-// indexHeader is the beginning of the index of the log; see https://sqlite.org/walformat.html.
-type indexHeader [48]byte
-
-// frames returns how many frames the log has.
-func (header *indexHeader) frames() int { return int(binary.NativeEndian.Uint32(header[16:])) }
-
-// salts returns those of the log.
-func (header *indexHeader) salts() [8]byte { return [8]byte(header[32:]) }
 
 // checkFiles is check while there are no writes.
 func (s *Store) checkFiles(ctx context.Context) {

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"math/bits"
 	"os"
 	"slices"
 
@@ -103,16 +102,14 @@ func (header *logHeader) pageSize() int64 {
 
 // checksum returns a checksum of the log after more data.
 func (header *logHeader) checksum(sum uint64, data []byte) uint64 {
-	isBigEndian := header[3]&1 == 1 // of the magic number
+	order := binary.ByteOrder(binary.LittleEndian)
+	if header[3]&1 == 1 { // of the magic number
+		order = binary.BigEndian
+	}
 	first, second := uint32(sum>>32), uint32(sum)
 	for ; len(data) >= 8; data = data[8:] {
-		both := binary.LittleEndian.Uint64(data)
-		one, other := uint32(both), uint32(both>>32)
-		if isBigEndian {
-			one, other = bits.ReverseBytes32(one), bits.ReverseBytes32(other)
-		}
-		first += one + second
-		second += other + first
+		first += order.Uint32(data) + second
+		second += order.Uint32(data[4:]) + first
 	}
 	return uint64(first)<<32 | uint64(second)
 }
@@ -125,9 +122,6 @@ type logContent struct {
 	used int64 // frames that SQLite uses: up to the last commit before a damaged frame
 	all  int64 // frames up to the last one of this log
 	lost int   // commits that SQLite does not use
-
-	pages         map[int64]bool // that the used frames have
-	databasePages int64          // how long the database is after the last commit that SQLite uses
 
 	// explained is how many commits a power cut may have lost. Of the last transaction, which
 	// was not acknowledged then, any page may be missing while its commit is there. SQLite
@@ -178,8 +172,8 @@ func readLog(path string) *logContent {
 }
 
 func readLogFrom(file io.Reader) *logContent {
-	logged := &logContent{marks: map[mark]bool{}, pages: map[int64]bool{}}
-	reader := bufio.NewReaderSize(file, 128<<10)
+	logged := &logContent{marks: map[mark]bool{}}
+	reader := bufio.NewReaderSize(file, 1<<20)
 	_, err := io.ReadFull(reader, logged.header[:])
 	if err == nil {
 		err = logged.readFrames(reader)
@@ -257,9 +251,8 @@ func (logged *logContent) add(intact frame, number int64) {
 	if intact.number() == 1 {
 		logged.pending = slices.Clone(intact.page())
 	}
-	logged.pages[intact.number()] = true
 	if intact.commits() {
-		logged.used, logged.firstPage, logged.databasePages = number, logged.pending, intact.databasePages()
+		logged.used, logged.firstPage = number, logged.pending
 	}
 	if marks, found := marksIn(intact.page()); found {
 		for _, mark := range marks {
@@ -267,20 +260,6 @@ func (logged *logContent) add(intact frame, number int64) {
 		}
 		logged.markPage = intact.number()
 	}
-}
-
-// hasAllPages reports whether the log has each page of the database.
-func (logged *logContent) hasAllPages() bool {
-	if logged.used == 0 {
-		return false
-	}
-	unused := 1<<30/logged.pageSize + 1 // SQLite locks this page, and does not use it
-	for page := int64(1); page <= logged.databasePages; page++ {
-		if page != unused && !logged.pages[page] {
-			return false
-		}
-	}
-	return true
 }
 
 // belongsToFile reports whether the log is of the database at path.

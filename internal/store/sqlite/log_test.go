@@ -326,12 +326,12 @@ func TestLogHasAllPages(t *testing.T) {
 	t.Parallel()
 	const pageSize, locked = 64 << 10, 1<<14 + 1
 	for _, missing := range []int64{locked - 1, locked, locked + 1} {
-		logged := logContent{used: 1, pageSize: pageSize, pages: map[int64]bool{}, databasePages: locked + 1}
-		for page := int64(1); page <= logged.databasePages; page++ {
-			logged.pages[page] = true
+		logged := loggedPages{last: map[int64]int64{}, end: locked + 1}
+		for page := int64(1); page <= logged.end; page++ {
+			logged.last[page] = page
 		}
-		delete(logged.pages, missing)
-		if got, want := logged.hasAllPages(), missing == locked; got != want {
+		delete(logged.last, missing)
+		if got, want := logged.hasAll(pageSize), missing == locked; got != want {
 			t.Errorf("without page %d the log has all pages: %t, want %t", missing, got, want)
 		}
 	}
