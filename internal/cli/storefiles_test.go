@@ -37,8 +37,10 @@ func TestFilesThatAreNoStore(t *testing.T) {
 		want    string // what each command says
 		beside  map[string]string
 	}{
-		{"no file", nil, "", map[string]string{"log": old, "journal": old, "journal of an empty database": old}},
-		{"an empty file", []byte{}, noStore, map[string]string{"log": old, "journal": old}},
+		{"no file", nil, "", map[string]string{
+			"log": old, "journal": old, "journal of an empty database": old, "log and journal of an empty database": old,
+		}},
+		{"an empty file", []byte{}, noStore, map[string]string{"log": old, "journal": old, "log and journal of an empty database": old}},
 		{"512 bytes of a store", made.store[:512], "this is not a SQLite database", nil},
 		{"512 zeros", make([]byte, 512), "this is not a SQLite database", map[string]string{"journal of an empty database": noStore}},
 		{"a text", []byte(strings.Repeat("plants\n", 1000)), "this is not a SQLite database", nil},
@@ -48,13 +50,17 @@ func TestFilesThatAreNoStore(t *testing.T) {
 		{"user_version -1", withUserVersion(made.store, -1), damaged, nil},
 		{"user_version 0", withUserVersion(made.store, 0), damaged, nil},
 		{"user_version 2^31", withUserVersion(made.store, -1<<31), damaged, nil},
-		{"a store", made.store, "", map[string]string{"journal": ofAnother, "journal of an empty database": ofAnother}},
+		{"a store", made.store, "", map[string]string{
+			"journal": ofAnother, "journal of an empty database": ofAnother, "log and journal of an empty database": ofAnother,
+		}},
+		{"a store whose plants are all in the log", made.emptyWAL, "", map[string]string{"log and journal of an empty database": ofAnother}},
 	}
 	beside := map[string]map[string][]byte{
-		"nothing":                      {},
-		"log":                          {"-wal": made.log},
-		"journal":                      {"-journal": made.journal},
-		"journal of an empty database": {"-journal": made.emptyJournal},
+		"nothing":                              {},
+		"log":                                  {"-wal": made.log},
+		"journal":                              {"-journal": made.journal},
+		"journal of an empty database":         {"-journal": made.emptyJournal},
+		"log and journal of an empty database": {"-wal": made.log, "-journal": made.emptyJournal},
 	}
 	for _, database := range databases {
 		for name, files := range beside {

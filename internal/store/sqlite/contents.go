@@ -60,12 +60,15 @@ func (found contents) isNew() bool {
 	return found.page.isUnfinished()
 }
 
-// isFirstStart reports whether SQLite makes the file empty, because the first start was interrupted.
+// isFirstStart reports whether SQLite makes the file empty, because the first start was interrupted. The log
+// has at most the commit that makes the tables then: the first one that is acknowledged comes later, when the
+// journal is gone for good.
 func (found contents) isFirstStart() bool {
 	if found.undo == nil {
 		return len(found.page) == 0
 	}
-	return found.undo.pages == 0 && found.page.isUnfinished()
+	isInterrupted := found.undo.pages == 0 && found.log.commits < 2
+	return isInterrupted && found.page.isUnfinished()
 }
 
 // checkOurs returns an error unless the database is a store of this release or an older one, or new.

@@ -123,6 +123,8 @@ type logContent struct {
 	all  int64 // frames up to the last one of this log
 	lost int   // commits that SQLite does not use
 
+	commits int // that SQLite uses
+
 	// explained is how many commits a power cut may have lost. Of the last transaction, which
 	// was not acknowledged then, any page may be missing while its commit is there. SQLite
 	// syncs a header before it writes a frame.
@@ -253,6 +255,7 @@ func (logged *logContent) add(intact frame, number int64) {
 	}
 	if intact.commits() {
 		logged.used, logged.firstPage = number, logged.pending
+		logged.commits++
 	}
 	if marks, found := marksIn(intact.page()); found {
 		for _, mark := range marks {
