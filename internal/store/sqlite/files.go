@@ -3,7 +3,6 @@ package sqlite
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"errors"
 	"io"
 	"io/fs"
@@ -72,16 +71,11 @@ type openFile struct {
 // databaseHeader is the beginning of the database; see https://sqlite.org/fileformat.html.
 type databaseHeader [32]byte
 
-func (header *databaseHeader) pageSize() int64 {
-	if size := binary.BigEndian.Uint16(header[16:]); size != 1 {
-		return int64(size)
-	}
-	return 1 << 16
-}
+func (header *databaseHeader) pageSize() int64 { return int64(firstPage(header[:]).size()) }
 
 // size returns how long the database is, unless a checkpoint is running.
 func (header *databaseHeader) size() int64 {
-	return int64(binary.BigEndian.Uint32(header[28:])) * header.pageSize()
+	return int64(firstPage(header[:]).databasePages()) * header.pageSize()
 }
 
 // createFile creates the database file before SQLite opens it, readable only by
