@@ -25,7 +25,7 @@ type visit struct {
 	acceptsReadOnly bool
 	isTracking      bool       // some schema asks which members and items others have evaluated
 	memory          *place     // what was found for the present value; nil: no schema can be met twice
-	evaluated       *evaluated // members and items of the present value that a schema has; nil: nobody asks
+	evaluated       *evaluated // members and items of the present value that a schema has; nil: no schema asks
 
 	matching     time.Duration // of slow patterns
 	isTooComplex bool

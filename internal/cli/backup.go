@@ -70,7 +70,7 @@ its -wal and -shm files.
 				fmt.Fprintf(sys.stdout, "nothing to restore: %s exists, or %s does not\n", path, file)
 				return nil
 			}
-			switch _, err := os.Lstat(path); { // nobody needs to stop the service for a wrong FILE, so that is the first mistake
+			switch _, err := os.Lstat(path); { // a wrong FILE comes first: it needs no stop of the service
 			case missing(file):
 				return fmt.Errorf("restore: %s does not exist: check the path", file)
 			case transfer.FormatOf(file) != "":

@@ -33,7 +33,7 @@ func wantEndpoints(t *testing.T, signIn *oidc.SignIn, address string) {
 }
 
 // The provider is asked until it has responded, and an hour later again. What it said last stays while it
-// fails. Nobody waits for it.
+// fails. No request waits for it.
 func TestSignIn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := oidctest.New(t, oidctest.NewKey(t, "a"))
