@@ -42,8 +42,9 @@ func TestWebhookResponsesAreBounded(t *testing.T) { // not parallel: it changes 
 		"a header of 128 KiB": {func(w http.ResponseWriter, _ *http.Request) { header(w, 128) }, "no response from the receiver: "},
 		"a header of 9 MiB":   {func(w http.ResponseWriter, _ *http.Request) { header(w, 9<<10) }, "no response from the receiver: "},
 		"early hints of 9 MiB": {func(w http.ResponseWriter, _ *http.Request) {
-			for line := range 9 << 10 {
-				w.Header().Set("Link", strings.Repeat("x", 1<<10)+fmt.Sprint(line))
+			// Set once: after the client has hung up, net/http may still read the headers of a hint that the handler has sent.
+			w.Header().Set("Link", strings.Repeat("x", 1<<10))
+			for range 9 << 10 {
 				w.WriteHeader(http.StatusEarlyHints)
 			}
 		}, "no response from the receiver: "},
