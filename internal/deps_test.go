@@ -67,10 +67,10 @@ var mayImport = map[string][]string{
 		"internal/plant", "internal/store", "internal/store/groupcommit", "internal/token",
 	},
 	"internal/testing/storebench": {"internal/plant"},
+	"internal/store/sqlite/wal":   {},
 	"internal/store/sqlite": {
 		"internal/atomicfile", "internal/plant", "internal/shell", "internal/store", "internal/store/groupcommit",
-		"internal/ticker",
-		"internal/token",
+		"internal/store/sqlite/wal", "internal/ticker", "internal/token",
 	},
 	"internal/testing/wait": {},
 	"internal/testing/storetest": {

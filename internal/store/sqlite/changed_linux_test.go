@@ -3,10 +3,8 @@ package sqlite
 import (
 	"bytes"
 	"errors"
-	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -34,111 +32,6 @@ func copyOver(path, from string, keepsSize bool) error {
 		err = errors.Join(err, os.Truncate(path, info.Size()))
 	}
 	return err
-}
-
-// After another program has changed the content of a file, every call fails, and Close
-// leaves the files as they are. The next start refuses a damaged store.
-func TestChangedFile(t *testing.T) {
-	t.Parallel()
-	const overwritten, cutShort = "plants.db was overwritten or truncated", "plants.db-wal was overwritten or cut short"
-	const truncatedIndex = "-shm was truncated while it was open; restart the service"
-	for name, c := range map[string]struct {
-		change  func(path string) error
-		want    string
-		refused bool
-	}{
-		"the database is overwritten": {
-			func(path string) error { return copyOver(path, path+".backup", false) }, overwritten, true,
-		},
-		"the database is overwritten by a backup of its size": {
-			func(path string) error { return copyOver(path, path+".backup", true) }, overwritten, true,
-		},
-		"the database is overwritten by itself as it was": {
-			func(path string) error { return copyOver(path, path+".older", false) }, overwritten, true,
-		},
-		"the database is overwritten by itself as it was, of its size": {
-			func(path string) error { return copyOver(path, path+".older", true) }, overwritten, true,
-		},
-		"the database is truncated": {func(path string) error { return os.Truncate(path, 8192) }, overwritten, true},
-		"the database is emptied":   {func(path string) error { return os.Truncate(path, 0) }, overwritten, true},
-		"the log is emptied": {
-			func(path string) error { return os.Truncate(path+"-wal", 0) },
-			"plants.db-wal was truncated while it was open; the writes since the last checkpoint are lost", false,
-		},
-		"the log is emptied after a checkpoint": {
-			func(path string) error {
-				return errors.Join(otherProgram(path, "PRAGMA wal_checkpoint(PASSIVE)"), os.Truncate(path+"-wal", 0))
-			},
-			"plants.db-wal was truncated while it was open; no write is lost", false,
-		},
-		"the log is cut short": {func(path string) error { return os.Truncate(path+"-wal", 4200) }, cutShort, true},
-		"the log loses its last byte": {func(path string) error {
-			other, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
-			if err != nil {
-				return err
-			}
-			_, pages, _, err := checkpoint(other, "NOOP")
-			return errors.Join(err, other.Close(), os.Truncate(path+"-wal", 32+int64(pages)*(frameHeader+4096)-1))
-		}, cutShort, true},
-		"the index is emptied": {
-			func(path string) error { return os.Truncate(path+"-shm", 0) }, truncatedIndex, false,
-		},
-		"the index loses its last byte": {
-			func(path string) error { return os.Truncate(path+"-shm", 32767) }, truncatedIndex, false,
-		},
-		"the index is removed": {
-			func(path string) error { return os.Remove(path + "-shm") }, "plants.db-shm was moved, removed or replaced", false,
-		},
-	} {
-		for _, when := range []string{"before a write", "while nothing is written", "before Close"} {
-			t.Run(name+" "+when, func(t *testing.T) {
-				t.Parallel()
-				path := filepath.Join(t.TempDir(), "plants.db")
-				s, err := Open(t.Context(), path)
-				must.NoError(t, err)
-				must.NoError(t, os.WriteFile(path+".older", read(t, path), 0o600))
-				s.checkpointAt = 50
-				fill(t, s, 0, 400<<10) // there is a checkpoint
-				if s.checkpointAt != checkpointPages {
-					t.Fatal("there was no checkpoint")
-				}
-				must.NoError(t, Copy(t.Context(), path, path+".backup", ignore))
-				fill(t, s, 1<<20, 100<<10)
-				var log bytes.Buffer
-				s.files.log = slog.New(slog.NewTextHandler(&log, nil))
-				must.NoError(t, c.change(path))
-				if when == "while nothing is written" {
-					s.checkFiles(t.Context()) // as Watch does
-				}
-				if when != "before Close" {
-					wantUnavailable(t, s, c.want)
-				}
-				before := contentOf(t, path)
-				expect.Error(t, "Close", s.Close(), nil)
-				if contentOf(t, path) != before {
-					t.Error("Close has written to the database or its log")
-				}
-				if n := strings.Count(log.String(), "store files cannot be used"); n != 1 {
-					t.Errorf("the log has the change %d times, want once:\n%s", n, &log)
-				}
-				_, marked := os.Stat(path + damagedSuffix)
-				if (marked == nil) != c.refused {
-					t.Errorf("the damage is recorded: %t, want %t", marked == nil, c.refused)
-				}
-				if !c.refused {
-					return // SQLite uses the index of the connections that Close has left open
-				}
-				for name, open := range map[string]func() error{
-					"Open":         func() error { _, err := Open(t.Context(), path); return err },
-					"OpenReadOnly": func() error { _, err := OpenReadOnly(path); return err },
-					"OpenSource":   func() error { _, err := OpenSource(path); return err },
-				} {
-					err := open()
-					expect.Message(t, name, err, "move "+path+"* to another directory")
-				}
-			})
-		}
-	}
 }
 
 // wantUnavailable fails unless every call of a store returns an error with a text.
@@ -175,25 +68,25 @@ func TestFaultMustLast(t *testing.T) {
 	s := openStore(t, path)
 	must.NoError(t, os.Rename(path, path+".moved"))
 	checked := make(chan error, 1)
-	go func() { checked <- withConnection(t.Context(), s.readers, s.files.check) }()
+	go func() { checked <- s.files.check() }()
 	time.Sleep(100 * time.Millisecond) // long enough for the check to look once
 	must.NoError(t, os.Rename(path+".moved", path))
 	expect.Error(t, "check", wait.For(t, "the end of the check", checked), nil)
 	expect.Error(t, "Create", s.Create(t.Context(), plant.Plant{ID: 1}), nil)
 }
 
-// A log that is truncated or overwritten during a write loses what no checkpoint has copied. If it loses
-// nothing, the write begins it anew.
+// A log that is truncated or overwritten during a write loses what no checkpoint has copied. That is noticed
+// within a second. If it loses nothing, the write begins it anew.
 func TestLogChangedDuringWrite(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		isCopied bool
 		change   func(path string) error
-		want     string // of the error of the write; "": none
+		want     string // what the next look at the files finds; "": nothing
 	}{
 		"truncated after a checkpoint": {true, func(path string) error { return os.Truncate(path+"-wal", 0) }, ""},
 		"truncated without a checkpoint": {
-			false, func(path string) error { return os.Truncate(path+"-wal", 0) }, "the writes since the last checkpoint are lost",
+			false, func(path string) error { return os.Truncate(path+"-wal", 0) }, "plants.db-wal was overwritten or cut short",
 		},
 		"overwritten by the beginning of another one": { // it is as long as before then
 			false, func(path string) error { return os.WriteFile(path+"-wal", read(t, path+".other-wal")[:32], 0) },
@@ -212,11 +105,12 @@ func TestLogChangedDuringWrite(t *testing.T) {
 			err := s.runWrite(t.Context(), func(conn *sqlite.Conn) error {
 				return errors.Join(c.change(path), insertPlant(conn, plant.Plant{ID: 2}))
 			})
+			must.NoError(t, err)
+			_ = s.files.check() // as Watch does once a second
 			if c.want != "" {
-				expect.Message(t, "write", err, c.want)
+				wantUnavailable(t, s, c.want)
 				return
 			}
-			must.NoError(t, err)
 			must.NoError(t, Copy(t.Context(), path, backup, ignore))
 			wantStored(t, backup, 2)
 		})
@@ -224,31 +118,43 @@ func TestLogChangedDuringWrite(t *testing.T) {
 }
 
 // A file that cannot be read is not one that another program has changed. Reads and writes
-// get 503 until it can be read again, and Ready says so.
+// get 503 until it can be read again, and Ready says so. There is no checkpoint meanwhile.
 func TestContentsThatCannotBeRead(t *testing.T) {
 	t.Parallel()
+	checks := map[string]func(*testing.T, *Store) error{
+		"in the look of each second": func(_ *testing.T, s *Store) error { return s.files.check() },
+		"before a checkpoint": func(t *testing.T, s *Store) error {
+			err := copyTheLog(t, s)
+			expect.Message(t, "a checkpoint", err, "could not be read while it was open")
+			return nil
+		},
+	}
 	for name, file := range map[string]func(*openFiles) *openFile{
 		"database": func(f *openFiles) *openFile { return f.database },
 		"log":      func(f *openFiles) *openFile { return f.wal },
+		"index":    func(f *openFiles) *openFile { return f.index },
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
-			must.NoError(t, s.Create(t.Context(), plant.Plant{ID: 1}))
-			mend := breakFile(t, file(&s.files))
-			expect.Error(t, "check", withConnection(t.Context(), s.readers, s.files.check), nil)
-			for name, err := range map[string]error{
-				"Ready": s.Ready(t.Context()), "Writable": s.Writable(t.Context()),
-				"Create": s.Create(t.Context(), plant.Plant{ID: 2}),
-			} {
-				expect.Message(t, name, err, "could not be read while it was open; see the log of the operating system")
-			}
-			_, err := s.Get(t.Context(), 1)
-			expect.Error(t, "Get", err, plant.ErrUnavailable)
-			mend()
-			expect.Error(t, "Ready after that", s.Ready(t.Context()), nil)
-			expect.Error(t, "Create after that", s.Create(t.Context(), plant.Plant{ID: 2}), nil)
-		})
+		for when, check := range checks {
+			t.Run(name+" "+when, func(t *testing.T) {
+				t.Parallel()
+				s := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
+				must.NoError(t, s.Create(t.Context(), plant.Plant{ID: 1}))
+				mend := breakFile(t, file(&s.files))
+				expect.Error(t, "check", check(t, s), nil)
+				for name, err := range map[string]error{
+					"Ready": s.Ready(t.Context()), "Writable": s.Writable(t.Context()),
+					"Create": s.Create(t.Context(), plant.Plant{ID: 2}),
+				} {
+					expect.Message(t, name, err, "could not be read while it was open; see the log of the operating system")
+				}
+				_, err := s.Get(t.Context(), 1)
+				expect.Error(t, "Get", err, plant.ErrUnavailable)
+				mend()
+				expect.Error(t, "Ready after that", s.Ready(t.Context()), nil)
+				expect.Error(t, "Create after that", s.Create(t.Context(), plant.Plant{ID: 2}), nil)
+				expect.Error(t, "a checkpoint after that", copyTheLog(t, s), nil)
+			})
+		}
 	}
 }
 

@@ -56,7 +56,7 @@ func TestContentsDuringCheckpoint(t *testing.T) {
 	defer readOnly.Close()
 	services := []*Store{s, readOnly}
 	defer wait.Repeat(len(services), func(i int) bool {
-		err := withConnection(t.Context(), services[i].readers, services[i].files.check)
+		err := services[i].files.check()
 		expect.Error(t, "check", cmp.Or(err, services[i].files.err()), nil)
 		time.Sleep(time.Millisecond)
 		return err == nil
@@ -143,6 +143,65 @@ func TestChangedDuringCheckpoint(t *testing.T) {
 			expect.Message(t, "Create", err, c.want)
 		})
 	}
+}
+
+// An older copy may be written over the database at any moment before or during a checkpoint. It is found, or
+// the checkpoint has read nothing of it.
+func TestCopiedWhileCheckpointBegins(t *testing.T) {
+	t.Parallel()
+	tries := 40
+	if testing.Short() {
+		tries = 4
+	}
+	for try := range tries {
+		s, path, older := storeBeforeCheckpoint(t)
+		copied := make(chan error, 1)
+		go func() {
+			time.Sleep(time.Duration(try) * 250 * time.Microsecond) // a checkpoint takes some milliseconds
+			copied <- os.WriteFile(path, older, 0)
+		}()
+		_ = copyTheLog(t, s)
+		must.NoError(t, wait.For(t, "the end of the copy", copied))
+		if err := s.files.check(); err == nil {
+			t.Errorf("after %d of 250 µs the copy is not found", try)
+		}
+	}
+}
+
+// A frame that is destroyed is copied by no checkpoint of the store.
+func TestDestroyedFrame(t *testing.T) {
+	t.Parallel()
+	f := newChangedFiles(t)
+	must.NoError(t, zero("-wal", 32+10*4120+2000, 1)(f))
+	must.NoError(t, f.store.files.check())
+	expect.Message(t, "a checkpoint", copyTheLog(t, f.store), otherLog)
+	expect.Message(t, "Create", f.create(), otherLog)
+	must.NoError(t, f.store.Close())
+	_, err := Open(t.Context(), f.path)
+	expect.Message(t, "Open", err, marked)
+}
+
+// The pages that show an older copy are those that were written last, in the order of several checkpoints: the last
+// one may have copied only pages that are written all the time.
+func TestPagesOfEarlierCheckpoints(t *testing.T) {
+	t.Parallel()
+	s, path, _ := storeBeforeCheckpoint(t)
+	must.NoError(t, copyTheLog(t, s))
+	older := read(t, path)
+	for _, changed := range []string{"id BETWEEN 101 AND 200", "id = 1", "id = 1"} {
+		must.NoError(t, copyTheLog(t, s))
+		must.NoError(t, s.runWrite(t.Context(), executes("UPDATE plants SET version = version + 1 WHERE "+changed).run))
+	}
+	conn := wait.For(t, "the writer", s.writer)
+	must.NoError(t, conn.SetAuthorizer(sqlite.AuthorizeFunc(func(action sqlite.Action) sqlite.AuthResult {
+		if action.PragmaArg() == "RESTART" {
+			expect.NoError(t, os.WriteFile(path, older, 0))
+		}
+		return sqlite.AuthResultOK
+	})))
+	s.writer <- conn
+	_ = copyTheLog(t, s)
+	expect.Message(t, "check", s.files.check(), "plants.db was overwritten or truncated")
 }
 
 // A checkpoint makes the database shorter if another program has run VACUUM before.

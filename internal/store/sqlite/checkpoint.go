@@ -5,23 +5,20 @@ import (
 	"time"
 
 	"zombiezen.com/go/sqlite"
+
+	"github.com/plantstore/plantstore/internal/store/sqlite/wal"
 )
 
 const (
 	// checkpointPages is the number of pages in the log (the -wal file) at which
-	// a checkpoint copies them to the database file: 4 MiB. A lower number would
+	// a checkpoint copies them to the database file: 16 MiB. A lower number would
 	// copy pages that change often too often; a higher one would make the pause
 	// longer.
-	checkpointPages = 1000
+	checkpointPages = 4000
 
 	// checkpointWait is how long a checkpoint waits for reads. The longest ones of this program
 	// are pages of a list. A backup may read for minutes, and Litestream reads all the time.
 	checkpointWait = 50 * time.Millisecond
-
-	// retryPages is the largest number of pages by which the log grows between two
-	// checkpoints while a long read uses it. Without a limit, a log that has become
-	// long would have to double before the next one, also when that program has ended.
-	retryPages = 4 * checkpointPages
 )
 
 // checkpointIfDue makes a checkpoint if the log has become long. By default SQLite resets
@@ -32,12 +29,15 @@ const (
 // It returns an error if the database cannot take what the log has. The writes in the log
 // are durable, but the log must not grow without limit.
 func (s *Store) checkpointIfDue(conn *sqlite.Conn) error {
-	if !s.checkpointMayBeDue() {
+	if s.checkpointAt == 0 { // in memory
 		return nil
 	}
-	_, pages, _, err := checkpoint(conn, "NOOP")
+	pages, err := s.files.logLength(conn)
 	if err != nil {
 		return err
+	}
+	if pages < s.checkpointEvery { // another program may have reset a log that had become long
+		s.checkpointAt = min(s.checkpointAt, s.checkpointEvery)
 	}
 	if pages < s.checkpointAt {
 		return nil
@@ -46,32 +46,22 @@ func (s *Store) checkpointIfDue(conn *sqlite.Conn) error {
 	if err != nil {
 		return err
 	}
-	s.checkpointAt = checkpointPages
+	s.checkpointAt = s.checkpointEvery
 	if !complete { // trying again at every commit would delay each of them
-		s.checkpointAt = pages + min(pages, retryPages)
+		s.checkpointAt = pages + s.checkpointEvery
 	}
 	return nil
 }
 
-// checkpointMayBeDue reports whether the log may have become long, without asking SQLite.
-func (s *Store) checkpointMayBeDue() bool {
-	if s.checkpointAt > checkpointPages && !s.files.logHas(checkpointPages) {
-		s.checkpointAt = checkpointPages // another program has reset the log
-	}
-	return s.checkpointAt > 0 && s.files.logHas(s.checkpointAt)
-}
-
-// logHas reports whether the log may have so many pages. If it has fewer, the frame with this number is of an
-// earlier log, with other salts, or not in the file, and read as zeros. If it cannot be read, it may be there.
-func (files *openFiles) logHas(pages int) bool {
-	if files.wal == nil { // contents are not compared
-		return true
-	}
+// logLength returns how many pages the log has.
+func (files *openFiles) logLength(conn *sqlite.Conn) (pages int, err error) {
 	files.mu.Lock()
 	defer files.mu.Unlock()
-	last := make(frame, frameHeader)
-	err := files.wal.read(last, files.frameStart(int64(pages)))
-	return err != nil || last.salts() == files.logHeader.salts()
+	if files.index == nil { // the files are not compared
+		_, pages, _, err = checkpoint(conn, "NOOP")
+		return pages, err
+	}
+	return int(files.logIndex.Frames()), nil
 }
 
 // copyLog copies what the log has to the database, unless a file was changed. It reports whether
@@ -83,9 +73,9 @@ func (files *openFiles) logHas(pages int) bool {
 func (files *openFiles) copyLog(conn *sqlite.Conn) (complete bool, err error) {
 	files.mu.Lock()
 	defer files.mu.Unlock()
-	renewed, _ := renewMark(conn)      // an older copy of the log does not have this mark; the copy can do without it
-	untouched := files.untouched(conn) // before the check, which finds what was changed earlier
-	if err := files.checkLocked(conn); err != nil {
+	renewed, _ := renewMark(conn) // an older copy of the log does not have this mark; the copy can do without it
+	before, err := files.prepareCheckpoint()
+	if err != nil {
 		return false, err
 	}
 	files.copying.Store(true)
@@ -94,14 +84,37 @@ func (files *openFiles) copyLog(conn *sqlite.Conn) (complete bool, err error) {
 		return false, err // and the database may have a part of the log
 	}
 	files.copying.Store(false)
-	if files.wasOverwritten(conn, untouched) {
+	if files.wasOverwritten(before) {
 		files.record(files.damagedDatabase()) // the next write returns the error
 	}
-	files.noteCopied(untouched.logged.last) // some may not be copied, but these are in the log, and not looked at
-	if !busy && renewed != (mark{}) {
+	files.noteCopied(before.logged.Pages) // some may not be copied, but these are in the log, and not looked at
+	if !busy && renewed != (wal.Mark{}) {
 		files.mark = renewed // or the next check would read the whole log to see that it belongs to the database
 	}
 	return !busy, nil
+}
+
+// prepareCheckpoint looks at all that a checkpoint reads. It returns an error if the files are not as
+// SQLite has written them, and the pages by which a later change shows. The check comes after them:
+// they must not be those of another database already.
+func (files *openFiles) prepareCheckpoint() (untouched untouchedPages, err error) {
+	if files.wal == nil { // the files are not compared
+		return untouchedPages{logged: &wal.Content{}}, files.checkLocked()
+	}
+	logged := &wal.Content{}
+	read := files.findFault(func() (found *fault) {
+		logged, found = files.judgeFrames()
+		return found
+	})
+	if read != nil {
+		files.record(read)
+		return untouched, read.err
+	}
+	untouched = files.untouched(logged)
+	if err := files.checkLocked(); err != nil {
+		return untouched, err
+	}
+	return untouched, files.err()
 }
 
 // restartLog makes a checkpoint that waits for reads. It tries twice, because SQLite looks at which part of

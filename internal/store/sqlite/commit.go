@@ -72,7 +72,7 @@ func (s *Store) commit(calls []*groupcommit.Call[groupedWrite]) {
 // checkAndTransact checks the files, runs a group of writes in one transaction, and checks the
 // files again. If it returns an error, no write has succeeded.
 func (s *Store) checkAndTransact(conn *sqlite.Conn, calls []*groupcommit.Call[groupedWrite]) error {
-	if err := s.files.checkBeforeWrite(conn); err != nil {
+	if err := s.files.checkBeforeWrite(); err != nil {
 		return err
 	}
 	if s.checkpointFailed {
@@ -83,7 +83,7 @@ func (s *Store) checkAndTransact(conn *sqlite.Conn, calls []*groupcommit.Call[gr
 	}
 	mayBeStored := func(call *groupcommit.Call[groupedWrite]) bool { return !call.Work.New }
 	failed := s.transact(conn, calls, slices.ContainsFunc(calls, mayBeStored))
-	fault := s.files.check(conn) // it may also be why the transaction has failed
+	fault := s.files.checkAfterWrite() // it may also be why the transaction has failed
 	return cmp.Or(fault, failed)
 }
 

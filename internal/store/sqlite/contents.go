@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"time"
+
+	"github.com/plantstore/plantstore/internal/store/sqlite/wal"
 )
 
 // When SQLite opens a database, it changes the files before a statement can ask whose they are: it
@@ -16,7 +18,7 @@ import (
 type contents struct {
 	page firstPage
 	undo *journal // nil: there is none
-	log  *logContent
+	log  *wal.Content
 }
 
 // checkContents returns an error if the database at path is not a store or new, or if its log or its journal
@@ -54,7 +56,7 @@ func checkStored(path string) (found contents, err error) {
 
 // isNew reports whether the file exists, but no first start has ended.
 func (found contents) isNew() bool {
-	if found.page == nil || found.log.firstPage != nil {
+	if found.page == nil || found.log.FirstPage != nil {
 		return false
 	}
 	return found.page.isUnfinished()
@@ -67,7 +69,7 @@ func (found contents) isFirstStart() bool {
 	if found.undo == nil {
 		return len(found.page) == 0
 	}
-	isInterrupted := found.undo.pages == 0 && found.log.commits < 2
+	isInterrupted := found.undo.pages == 0 && found.log.Commits < 2
 	return isInterrupted && found.page.isUnfinished()
 }
 
@@ -84,12 +86,12 @@ func (found contents) checkBeside(path string) error {
 	if found.undo != nil && !found.isFirstStart() {
 		return found.undo.check(path, found.page)
 	}
-	if found.log.firstPage != nil {
-		if err := found.log.firstPage.checkOurs(); err != nil {
+	if found.log.FirstPage != nil {
+		if err := firstPage(found.log.FirstPage).checkOurs(); err != nil {
 			return err
 		}
 	}
-	return found.log.check(path)
+	return checkLog(found.log, path)
 }
 
 // checkNew returns an error if there is no database yet, or an empty file, but a log or another file of a database.

@@ -18,6 +18,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store/sqlite/wal"
 	"github.com/plantstore/plantstore/internal/testing/expect"
 	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/wait"
@@ -41,7 +42,7 @@ func TestDamagedLog(t *testing.T) {
 	t.Parallel()
 	files := crashed(t)
 	content := logOf(t, files)
-	used := content.end(content.used)
+	used := content.End(content.Used)
 	damages := map[string]func(log []byte){}
 	for i := range int64(200) {
 		at := i * used / 200
@@ -95,9 +96,17 @@ func TestDamagedLog(t *testing.T) {
 	t.Logf("figures: %d damages, %d refused, %d without the last commit", len(names), refused.Load(), less.Load())
 }
 
-func logOf(t *testing.T, files storeFiles) *logContent {
+func logOf(t *testing.T, files storeFiles) *wal.Content {
 	t.Helper()
 	return readLog(place(t, files.database, files.log, files.index))
+}
+
+// logFrom reads a log with this content.
+func logFrom(t *testing.T, content []byte) *wal.Content {
+	t.Helper()
+	logged, err := wal.Read(bytes.NewReader(content))
+	must.NoError(t, err)
+	return logged
 }
 
 // A power cut may leave any sectors of the last transaction, and what an earlier log has in place of the
@@ -113,7 +122,7 @@ func TestTornTransaction(t *testing.T) {
 	h.remember("after")
 	before, after := h.all[0], h.all[1]
 	synced, written := logOf(t, before), logOf(t, after)
-	first, end := synced.end(synced.used), written.end(written.used)
+	first, end := synced.End(synced.Used), written.End(written.Used)
 	if end > int64(len(before.log)) {
 		t.Fatalf("the transaction ends at %d of the log, the earlier log at %d", end, len(before.log))
 	}
@@ -127,9 +136,9 @@ func TestTornTransaction(t *testing.T) {
 			}
 			at = next
 		}
-		torn := readLogFrom(bytes.NewReader(log))
-		if err := torn.check(h.path); err != nil || torn.used < synced.used {
-			t.Fatalf("with %s, %d of %d frames are used: %v", name, torn.used, synced.used, err)
+		torn := logFrom(t, log)
+		if err := checkLog(torn, h.path); err != nil || torn.Used < synced.Used {
+			t.Fatalf("with %s, %d of %d frames are used: %v", name, torn.Used, synced.Used, err)
 		}
 	}
 	for one := first / sector; one <= end/sector; one++ {
@@ -139,6 +148,12 @@ func TestTornTransaction(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		tear(fmt.Sprint("some sectors, seed ", seed), func(int64) bool { return random.IntN(4) > 0 })
 	}
+}
+
+// isMixable reports whether a sector ends behind the first 8 bytes of a frame.
+func isMixable(logged *wal.Content, number int64) bool {
+	const sector = 512
+	return logged.End(number-1)%sector == sector-8
 }
 
 // A damaged commit is noticed by the one behind it, also where a power cut could mix its frame, or that of the commit
@@ -165,7 +180,7 @@ func TestDamagedCommitBesideMixedFrame(t *testing.T) {
 				h.store.checkpointAt = math.MaxInt
 				must.NoError(t, h.store.CreateToken(t.Context(), one))
 				var ends [2]int64 // of the two transactions, in frames
-				for n := 0; !readLog(h.path).mayBeMixed(ends[mixed]); n++ {
+				for n := 0; !isMixable(readLog(h.path), ends[mixed]); n++ {
 					if n == limit {
 						t.Fatal("no commit is at such a place")
 					}
@@ -173,27 +188,27 @@ func TestDamagedCommitBesideMixedFrame(t *testing.T) {
 						rename(h) // or the commits could be always at the same places
 					}
 					c.damaged(h)
-					ends[0] = readLog(h.path).used
+					ends[0] = readLog(h.path).Used
 					c.next(h)
-					ends[1] = readLog(h.path).used
+					ends[1] = readLog(h.path).Used
 				}
 				h.remember("crash")
 				logged := logOf(t, h.all[0])
-				start := logged.end(ends[0] - 1) // of the frame of the damaged commit
+				start := logged.End(ends[0] - 1) // of the frame of the damaged commit
 				places := map[string][]int64{
-					"its page":                         {logged.end(ends[0]) - 1},
+					"its page":                         {logged.End(ends[0]) - 1},
 					"its checksum":                     {start + 16},
-					"the checksum of the frame before": {logged.end(ends[0]-2) + 16},
+					"the checksum of the frame before": {logged.End(ends[0]-2) + 16},
 				}
 				if mixed == 1 { // a mixed frame behind other damage
-					places["its page and the last one"] = []int64{logged.end(ends[0]) - 1, logged.end(ends[1]) - 1}
+					places["its page and the last one"] = []int64{logged.End(ends[0]) - 1, logged.End(ends[1]) - 1}
 				}
 				for place, damaged := range places {
 					log := slices.Clone(h.all[0].log)
 					for _, at := range damaged {
 						log[at] ^= 1
 					}
-					err := readLogFrom(bytes.NewReader(log)).check(h.path)
+					err := checkLog(logFrom(t, log), h.path)
 					expect.Message(t, fmt.Sprintf("the log with commits at %d, damaged in %s", ends, place), err, "are behind the damage")
 				}
 			})
@@ -237,7 +252,7 @@ func TestIncompleteTransaction(t *testing.T) {
 	t.Parallel()
 	files := crashed(t)
 	content := logOf(t, files)
-	last := content.end(content.used - 1) // where the frame of the last commit begins
+	last := content.End(content.Used - 1) // where the frame of the last commit begins
 	log := slices.Clone(files.log)
 	log[last+100] ^= 1
 	openToWrite := func(path string) (*Store, error) { return Open(t.Context(), path) }

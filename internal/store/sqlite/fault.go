@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -9,7 +8,7 @@ import (
 	"math"
 	"time"
 
-	"zombiezen.com/go/sqlite"
+	"github.com/plantstore/plantstore/internal/store/sqlite/wal"
 )
 
 // fault is what is wrong with a file, and what to do about it.
@@ -75,9 +74,9 @@ func (files *openFiles) recordNoFault() {
 // findFault returns the fault of a file that is missing or is not what SQLite has written. It must
 // last for half a second, because the files look damaged for moments while another program writes or
 // makes a checkpoint, and a store that is said to be damaged needs a backup.
-func (files *openFiles) findFault(conn *sqlite.Conn) (found *fault) {
+func (files *openFiles) findFault(look func() *fault) (found *fault) {
 	for range 50 {
-		found = files.compare(conn)
+		found = look()
 		if found == nil || found.passing && files.err() != nil {
 			return found
 		}
@@ -87,7 +86,7 @@ func (files *openFiles) findFault(conn *sqlite.Conn) (found *fault) {
 }
 
 // compare compares the files once.
-func (files *openFiles) compare(conn *sqlite.Conn) *fault {
+func (files *openFiles) compare() *fault {
 	if missing := files.missing(); missing != nil {
 		return missing
 	}
@@ -101,10 +100,10 @@ func (files *openFiles) compare(conn *sqlite.Conn) *fault {
 		return &fault{path: files.index.path, what: "was truncated", next: "restart the service"}
 	}
 	files.index.least = files.index.size
-	if found := files.judgeDatabase(conn); found != nil {
+	if found := files.judgeDatabase(); found != nil {
 		return found
 	}
-	return files.judgeLog(conn)
+	return files.judgeLog()
 }
 
 // missing returns the fault of a file that is no longer at its path.
@@ -152,7 +151,7 @@ func (files *openFiles) compareWithoutLog() *fault {
 
 // judgeDatabase returns the fault of the database. A checkpoint makes it longer or, after VACUUM,
 // as long as its header says, which it writes first.
-func (files *openFiles) judgeDatabase(conn *sqlite.Conn) *fault {
+func (files *openFiles) judgeDatabase() *fault {
 	var header databaseHeader
 	if err := files.database.read(header[:], 0); err != nil {
 		return unreadable(files.target, err)
@@ -164,97 +163,113 @@ func (files *openFiles) judgeDatabase(conn *sqlite.Conn) *fault {
 		return files.damagedDatabase()
 	}
 	files.database.least = size
-	return files.judgeMark(conn)
+	return files.judgeMark()
 }
 
 // judgeMark returns the fault of a database that another one was copied over. Its mark is then
 // not in the log. That is no fault if .restore of sqlite3 has begun the log.
-func (files *openFiles) judgeMark(conn *sqlite.Conn) *fault {
-	now, err := readMark(files.database, files.markPage, files.first.pageSize())
+func (files *openFiles) judgeMark() *fault {
+	now, err := files.readMark()
 	if err != nil {
 		return unreadable(files.target, err)
 	}
-	if now != files.mark && !files.logBelongsToDatabase() && !files.replacedByLog(conn) {
-		return files.damagedDatabase()
+	if now != files.mark {
+		logged, err := files.readLog()
+		if err != nil {
+			return unreadable(files.wal.path, err)
+		}
+		if !logged.BelongsTo(files.database) && !files.replacedBy(logged) {
+			return files.damagedDatabase()
+		}
 	}
 	files.mark = now
 	return nil
 }
 
-func (files *openFiles) logBelongsToDatabase() bool {
-	whole := io.NewSectionReader(files.wal, 0, math.MaxInt64)
-	return readLogFrom(whole).belongsTo(files.database)
+// readMark reads the mark of the database.
+func (files *openFiles) readMark() (wal.Mark, error) {
+	return wal.ReadMark(files.database, files.markPage, files.first.pageSize())
 }
 
-// replacedByLog reports whether SQLite reads no page of the database: the log has each, and no
+func (files *openFiles) readLog() (*wal.Content, error) {
+	return wal.Read(io.NewSectionReader(files.wal, 0, math.MaxInt64))
+}
+
+// replacedBy reports whether SQLite reads no page of the database: the log has each, and no
 // checkpoint has copied any of them.
-func (files *openFiles) replacedByLog(conn *sqlite.Conn) bool {
-	logged, err := files.loggedPages(conn)
-	return err == nil && logged.copied == 0 && logged.hasAll(files.first.pageSize())
+func (files *openFiles) replacedBy(logged *wal.Content) bool {
+	index, err := files.readIndex()
+	return err == nil && index.Copied() == 0 && logged.HasAllPages()
+}
+
+// readIndex reads the index of the log. It returns an error while another program writes it.
+func (files *openFiles) readIndex() (index wal.Index, err error) {
+	err = files.index.read(index[:], 0)
+	if err == nil && !index.IsWhole() {
+		err = errors.New("another program is writing it")
+	}
+	return index, err
 }
 
 // judgeLog returns the fault of the log. A program that begins it anew gives it another header, and
-// may make it shorter. To ask SQLite each time would cost 4 of the 70 µs of the processor that a
-// commit needs without its fsync.
-func (files *openFiles) judgeLog(conn *sqlite.Conn) *fault {
-	var header logHeader
+// may make it shorter; its index says so, too.
+func (files *openFiles) judgeLog() *fault {
+	index, err := files.readIndex()
+	if err != nil {
+		return unreadable(files.index.path, err)
+	}
+	var header wal.Header
 	if err := files.wal.read(header[:], 0); err != nil {
 		return unreadable(files.wal.path, err)
 	}
-	if header != files.logHeader || files.wal.size < files.wal.least {
-		if found := files.judgeNewLog(conn, header); found != nil {
-			return found
-		}
+	if files.isOlder(index) {
+		return &fault{path: files.index.path, what: "was overwritten", damaged: true}
 	}
-	files.logHeader, files.wal.least = header, files.wal.size
+	isWhole := files.wal.size >= files.logEnd(index.Frames()) && header.Salts() == index.Salts() && header.PageSize() > 0
+	if index.Frames() > 0 && !isWhole {
+		return files.truncatedLog(header, index)
+	}
+	files.logHeader, files.logIndex, files.wal.least = header, index, files.wal.size
 	return nil
 }
 
-// judgeNewLog returns the fault of a log that does not end as SQLite has written it.
-func (files *openFiles) judgeNewLog(conn *sqlite.Conn, header logHeader) *fault {
-	frames, copied, err := askSQLite(conn)
-	if sqlite.ErrCode(err).ToPrimary() == sqlite.ResultReadOnly {
-		return nil // SQLite does not answer a user that cannot write the log
-	}
-	last := make(frame, frameHeader)
-	err = cmp.Or(err, files.wal.read(last, files.frameStart(max(frames, 1))))
-	if err != nil { // or another program has locked it
-		return unreadable(files.wal.path, err)
-	}
-	if frames <= 0 {
-		return nil
-	}
-	isWhole := header.pageSize() > 0 && files.wal.size >= files.frameStart(frames+1)
-	if isWhole && last.salts() == header.salts() {
-		return nil
-	}
-	return files.truncatedLog(header, copied == frames)
+// isOlder reports whether an index is one that the log had before. SQLite would write over the frames behind it.
+func (files *openFiles) isOlder(index wal.Index) bool {
+	return index.Salts() == files.logIndex.Salts() && index.Frames() < files.logIndex.Frames()
 }
 
-// askSQLite returns the number of frames in the log, and how many of them the database has.
-func askSQLite(conn *sqlite.Conn) (frames, copied int64, err error) {
-	busy, pages, inDatabase, err := checkpoint(conn, "NOOP")
-	if busy {
-		err = errors.New("another program has locked the log")
+// judgeFrames reads all frames of the log before a checkpoint copies them, with their salts and
+// checksums. It returns the fault of a log that has fewer than SQLite has written.
+func (files *openFiles) judgeFrames() (logged *wal.Content, found *fault) {
+	index, err := files.readIndex()
+	if err != nil {
+		return nil, unreadable(files.index.path, err)
 	}
-	return int64(pages), int64(inDatabase), err
+	logged, err = files.readLog()
+	if err != nil {
+		return nil, unreadable(files.wal.path, err)
+	}
+	if logged.Used < index.Frames() {
+		return nil, &fault{path: files.wal.path, what: "was overwritten or cut short", damaged: true}
+	}
+	return logged, nil
 }
 
-// frameStart returns where a frame of the log begins. The first one has the number 1.
-func (files *openFiles) frameStart(number int64) int64 {
-	return int64(len(files.logHeader)) + (number-1)*(frameHeader+files.first.pageSize())
+// logEnd returns where a number of frames of the log ends.
+func (files *openFiles) logEnd(frames int64) int64 {
+	return wal.FrameStart(frames+1, files.first.pageSize())
 }
 
 // truncatedLog is the fault of a log that has not what SQLite has written to it.
-func (files *openFiles) truncatedLog(header logHeader, copied bool) *fault {
+func (files *openFiles) truncatedLog(header wal.Header, index wal.Index) *fault {
 	if files.copying.Load() { // the database has a part of what the log had
 		return &fault{path: files.wal.path, what: "was truncated during a checkpoint", damaged: true}
 	}
-	if header != (logHeader{}) { // the next start would use what it has
+	if isEmpty := files.wal.size < int64(len(header)); !isEmpty { // the next start would use what it has
 		return &fault{path: files.wal.path, what: "was overwritten or cut short", damaged: true}
 	}
 	loss := "the writes since the last checkpoint are lost"
-	if copied {
+	if index.Copied() == index.Frames() {
 		loss = "no write is lost"
 	}
 	return &fault{

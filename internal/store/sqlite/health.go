@@ -18,7 +18,7 @@ import (
 // Ready implements [store.Store]. It checks the files, as Watch does, and reads from each
 // table that requests read.
 func (s *Store) Ready(ctx context.Context) error {
-	s.checkFiles(ctx)
+	_ = s.files.check() // the read returns what it has found
 	return s.readMany(ctx, func(conn *sqlite.Conn) error {
 		return cmp.Or(
 			execute(conn, getTokenQuery, ""),

@@ -14,6 +14,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store/sqlite/wal"
 	"github.com/plantstore/plantstore/internal/testing/expect"
 	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/wait"
@@ -316,8 +317,8 @@ func TestTrialMarksNewLog(t *testing.T) {
 	_, _, _, err := checkpoint(conn, "RESTART")
 	h.store.writer <- conn
 	must.NoError(t, errors.Join(err, h.store.tryWrite()))
-	if log := readLog(h.path); log.used == 0 || len(log.marks) == 0 {
-		t.Errorf("the log has %d frames and the marks %v", log.used, log.marks)
+	if log := readLog(h.path); log.Used == 0 || !log.IsMarked() {
+		t.Errorf("the log has %d frames, and a mark: %t", log.Used, log.IsMarked())
 	}
 }
 
@@ -326,12 +327,12 @@ func TestLogHasAllPages(t *testing.T) {
 	t.Parallel()
 	const pageSize, locked = 64 << 10, 1<<14 + 1
 	for _, missing := range []int64{locked - 1, locked, locked + 1} {
-		logged := loggedPages{last: map[int64]int64{}, end: locked + 1}
-		for page := int64(1); page <= logged.end; page++ {
-			logged.last[page] = page
+		logged := wal.Content{Used: 1, PageSize: pageSize, Pages: map[int64]int64{}, DatabasePages: locked + 1}
+		for page := int64(1); page <= logged.DatabasePages; page++ {
+			logged.Pages[page] = 1
 		}
-		delete(logged.last, missing)
-		if got, want := logged.hasAll(pageSize), missing == locked; got != want {
+		delete(logged.Pages, missing)
+		if got, want := logged.HasAllPages(), missing == locked; got != want {
 			t.Errorf("without page %d the log has all pages: %t, want %t", missing, got, want)
 		}
 	}

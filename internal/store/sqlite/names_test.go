@@ -1,23 +1,31 @@
 package sqlite
 
 import (
+	"log/slog"
+	"path/filepath"
 	"testing"
 
-	"zombiezen.com/go/sqlite"
-
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/testing/expect"
 	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/storetest"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 func TestOtherUnicode(t *testing.T) {
 	t.Parallel()
-	s := openStore(t, Memory)
+	path := filepath.Join(t.TempDir(), "plants.db")
+	s := openStore(t, path)
+	s.Watch(slog.New(slog.DiscardHandler))
 	storetest.OtherUnicode(t, s, func(t *testing.T) {
-		must.NoError(t, s.runWrite(t.Context(), func(conn *sqlite.Conn) error {
-			return execute(conn, "UPDATE name_keys SET version = version - 1")
-		}))
+		must.NoError(t, otherProgram(path, "UPDATE name_keys SET version = version - 1"))
+		wait.Until(t, "the service sees other keys", s.otherNames.Load)
 	})
+	readOnly, err := OpenReadOnly(path)
+	must.NoError(t, err)
+	defer func() { expect.NoError(t, readOnly.Close()) }()
+	_, _, err = readOnly.List(t.Context(), plant.Page{ByName: &plant.ByName{}, Limit: 1})
+	expect.Error(t, "List by name of a read-only service", err, plant.ErrOtherUnicode)
 }
 
 // wantByName fails unless a store finds a plant by its name.

@@ -42,7 +42,7 @@ func Open(ctx context.Context, path string) (s *Store, err error) {
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	s = newStore(path, conn, found, files.log.incomplete())
+	s = newStore(path, conn, found, files.log.Incomplete())
 	if path == Memory {
 		s.readers = s.writer // a database in memory has only one connection
 		return s, nil
@@ -107,7 +107,7 @@ func openExisting(path string, mode sqlite.OpenFlags) (*Store, error) {
 	if err := checkCurrent(conn); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	s := newStore(path, conn, len(schema), files.log.incomplete())
+	s := newStore(path, conn, len(schema), files.log.Incomplete())
 	return s, s.openReaders(mode)
 }
 
@@ -115,7 +115,7 @@ func newStore(path string, conn *sqlite.Conn, found int, incomplete int64) *Stor
 	s := &Store{
 		path: path, found: found, incomplete: incomplete, durations: store.NewDurations(),
 		files:  openFiles{log: slog.New(slog.DiscardHandler)},
-		writer: make(chan *sqlite.Conn, 1), stopWatch: func() {},
+		writer: make(chan *sqlite.Conn, 1), stopWatch: func() {}, checkpointEvery: checkpointPages,
 	}
 	s.writes, s.Writer = groupcommit.New(maxGroup, s.commit), store.Writer{Apply: s.apply}
 	s.writer <- conn
@@ -130,7 +130,11 @@ func (s *Store) openReaders(mode sqlite.OpenFlags) error {
 	}
 	s.readers = opened
 	open := func(conn *sqlite.Conn) error { return s.files.open(s.path, conn) }
-	if err := withConnection(context.Background(), opened, open); err != nil {
+	err = withConnection(context.Background(), opened, open)
+	if err == nil {
+		err = withConnection(context.Background(), opened, s.checkNames)
+	}
+	if err != nil {
 		return errors.Join(err, s.Close())
 	}
 	return nil

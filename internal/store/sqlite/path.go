@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/plantstore/plantstore/internal/shell"
+	"github.com/plantstore/plantstore/internal/store/sqlite/wal"
 )
 
 // Check returns an error if there cannot be a store at path: it is not a regular file, or in
@@ -23,7 +24,7 @@ func Check(path string) error {
 // checkFiles returns an error if the files of a store at path are not to be used, and what they have.
 func checkFiles(path string) (found contents, err error) {
 	if path == Memory {
-		return contents{log: &logContent{}}, nil
+		return contents{log: &wal.Content{}}, nil
 	}
 	if err := cmp.Or(checkPath(path), checkOneName(path)); err != nil {
 		return found, err

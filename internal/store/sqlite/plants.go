@@ -114,18 +114,16 @@ const (
 )
 
 // selectionOf returns the queries of a page, and their parameters. The order of changes is always descending. That of
-// names needs keys of the version of this program, which checkNames demands.
-func selectionOf(conn *sqlite.Conn, page plant.Page) (selected selection, args []any, err error) {
+// names needs keys of the version of this program, which checkPage demands.
+func selectionOf(page plant.Page) (selected selection, args []any) {
 	if page.ByUpdate != nil {
 		place := page.ByUpdate.Place()
-		return selection{list: updatesDescending}, []any{page.Limit + 1, place.UpdatedAt, place.ID}, nil
+		return selection{list: updatesDescending}, []any{page.Limit + 1, place.UpdatedAt, place.ID}
 	}
 	if page.ByName != nil {
-		selected, args = selectionByName(page)
-		return selected, args, checkNames(conn)
+		return selectionByName(page)
 	}
-	selected, args = selectionByID(page)
-	return selected, args, nil
+	return selectionByID(page)
 }
 
 func selectionByName(page plant.Page) (selected selection, args []any) {
@@ -149,13 +147,19 @@ func selectionByID(page plant.Page) (selected selection, args []any) {
 	return all, []any{limit, from}
 }
 
-// checkNames returns an error unless the names have keys of this program.
-func checkNames(conn *sqlite.Conn) error {
+// checkNames notes whether the names have keys of this program. It runs when the store is opened and in each
+// look of Watch: .restore of sqlite3 may bring other keys. To ask in each list by name would take a statement more.
+func (s *Store) checkNames(conn *sqlite.Conn) error {
 	version, err := number(conn, "SELECT version FROM name_keys")
-	if err != nil {
-		return err
+	if err == nil {
+		s.otherNames.Store(version != plant.NameKeyVersion)
 	}
-	if version != plant.NameKeyVersion {
+	return err
+}
+
+// checkPage returns an error if a page is in the order of names, but these have keys of another program.
+func (s *Store) checkPage(page plant.Page) error {
+	if page.ByName != nil && s.otherNames.Load() {
 		return store.Unavailable(plant.ErrOtherUnicode)
 	}
 	return nil
@@ -164,6 +168,9 @@ func checkNames(conn *sqlite.Conn) error {
 // List implements [plant.Store].
 func (s *Store) List(ctx context.Context, page plant.Page) (plants []plant.Plant, more bool, err error) {
 	defer s.durations.Since(time.Now(), "list")
+	if err := s.checkPage(page); err != nil {
+		return nil, false, err
+	}
 	err = s.readMany(ctx, func(conn *sqlite.Conn) error {
 		plants, more, err = listPlants(conn, page)
 		return err
@@ -172,10 +179,7 @@ func (s *Store) List(ctx context.Context, page plant.Page) (plants []plant.Plant
 }
 
 func listPlants(conn *sqlite.Conn, page plant.Page) (plants []plant.Plant, more bool, err error) {
-	selected, args, err := selectionOf(conn, page)
-	if err != nil {
-		return nil, false, err
-	}
+	selected, args := selectionOf(page)
 	rows := plant.Rows[plant.Plant]{Limit: page.Limit, Size: plant.Plant.JSONSize}
 	err = query(conn, selected.list, func(stmt *sqlite.Stmt) error {
 		return rows.Add(plantFromRow(stmt, 0))
@@ -186,11 +190,11 @@ func listPlants(conn *sqlite.Conn, page plant.Page) (plants []plant.Plant, more 
 // Count implements [plant.Store].
 func (s *Store) Count(ctx context.Context, page plant.Page) (count int, more bool, err error) {
 	defer s.durations.Since(time.Now(), "count")
+	if err := s.checkPage(page); err != nil {
+		return 0, false, err
+	}
+	selected, args := selectionOf(page)
 	err = s.readMany(ctx, func(conn *sqlite.Conn) error {
-		selected, args, err := selectionOf(conn, page)
-		if err != nil {
-			return err
-		}
 		return query(conn, selected.count, func(stmt *sqlite.Stmt) error {
 			count = stmt.ColumnInt(0)
 			return nil

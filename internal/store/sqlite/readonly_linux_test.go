@@ -1,6 +1,8 @@
 package sqlite
 
 import (
+	"bytes"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
@@ -52,7 +54,8 @@ func TestReadOnlyBesideCheckpoints(t *testing.T) {
 	asAnotherUser(t, path)
 	r, err := OpenReadOnly(path)
 	must.NoError(t, err)
-	defer func() { expect.NoError(t, r.Close()) }()
+	var log bytes.Buffer
+	r.files.log = slog.New(slog.NewTextHandler(&log, nil))
 	conn := wait.For(t, "the writer", s.writer)
 	_, _, _, err = checkpoint(conn, "TRUNCATE")
 	s.writer <- conn
@@ -60,6 +63,10 @@ func TestReadOnlyBesideCheckpoints(t *testing.T) {
 	expect.Error(t, "Ready beside an empty log", r.Ready(t.Context()), nil)
 	must.NoError(t, s.Create(t.Context(), plant.Plant{ID: 1 << 20}))
 	expect.Error(t, "Ready beside a new log", r.Ready(t.Context()), nil)
+	expect.NoError(t, r.Close())
+	if log.Len() > 0 {
+		t.Errorf("the log of the service that reads is %s, want nothing", &log)
+	}
 }
 
 // SQLite cannot read a store without a log if it cannot create one, and the error says so.

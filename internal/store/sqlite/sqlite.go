@@ -5,13 +5,14 @@
 // one writer at a time, so writes wait in a queue; those that queue while a
 // commit runs share the next transaction (commit.go and the package
 // groupcommit). Reads do not wait for writes, because the file is in WAL mode;
-// checkpoint.go keeps the write-ahead log short, and untouched.go notices what another program does to
-// the file meanwhile. plants.go, tokens.go and changes.go each have a table, its statements and its
-// rows. path.go checks the path of a store, open.go and defensive.go open the connections, migrate.go
-// updates the schema, and operators see health.go. contents.go reads the files before SQLite does:
-// the database in header.go, a rollback journal in journal.go and the write-ahead log in log.go, and
-// lostcommits.go counts what damage in the log hides. files.go has the files that are watched,
-// fault.go decides what other programs have done to them, and damage.go records damage. backup.go
+// checkpoint.go keeps the write-ahead log short. plants.go, tokens.go and changes.go each have a table,
+// its statements and its rows. path.go checks the path of a store, open.go and defensive.go open the
+// connections, migrate.go updates the schema, and operators see health.go.
+//
+// Other programs may change the files. contents.go reads them before SQLite does: the database in
+// header.go, a rollback journal in journal.go and the write-ahead log in log.go and the package wal.
+// files.go watches them while they are open, fault.go decides what other programs have done to them,
+// untouched.go notices what they do during a checkpoint, and damage.go records damage. backup.go
 // copies the files, and copy.go copies the plants and tokens.
 package sqlite
 
@@ -21,6 +22,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -29,6 +31,7 @@ import (
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/store/groupcommit"
+	"github.com/plantstore/plantstore/internal/store/sqlite/wal"
 )
 
 // Memory is the path of a store in memory. Close deletes it.
@@ -51,14 +54,17 @@ type Store struct {
 	// The length of the write-ahead log, in pages, at which the next checkpoint is made; 0 in
 	// memory. Used with the writer only.
 	checkpointAt     int
-	checkpointFailed bool    // the last commit was durable, but its checkpoint has failed
-	marked           [8]byte // the salts of the last log that has a mark of this store
+	checkpointEvery  int       // pages: checkpointPages, or fewer in a test
+	checkpointFailed bool      // the last commit was durable, but its checkpoint has failed
+	marked           wal.Salts // the salts of the last log that has a mark of this store
 	files            openFiles
 	failure          store.WriteFailure
 	trial            sync.Mutex // held by the call of Writable that tries a write
 
 	committed store.Signal // a transaction has changed plants
 	content   *content     // nil: BeginEpoch was not called. Used with the writer only
+
+	otherNames atomic.Bool // the names have keys of another program; see checkNames
 
 	found      int   // the number of migrations before Open
 	incomplete int64 // bytes of a transaction at the end of the log before Open
@@ -74,7 +80,7 @@ func (s *Store) Close() error {
 	s.writes.Close()
 	s.stopWatch()
 	conn := <-s.writer
-	_ = s.files.check(conn)
+	_ = s.files.check()
 	if s.files.final() {
 		return nil // closing the last connection would write to a database that is damaged, or delete the log
 	}

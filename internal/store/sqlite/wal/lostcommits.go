@@ -1,4 +1,4 @@
-package sqlite
+package wal
 
 // lostCommits counts the commits behind a damaged frame, from the frames of a log in their order.
 type lostCommits struct {
@@ -37,7 +37,7 @@ func (lost *lostCommits) addMixed(current frame, wholeBefore bool) {
 // mayBeMixed reports whether a sector of a disk ends after the first 8 bytes of a frame, which say what page it has
 // and whether it commits. A power cut may leave them of an earlier log, and the salts behind them of this one. That is
 // so for one frame in 64, with every page size. If the header is damaged, a power cut is not the reason.
-func (logged *logContent) mayBeMixed(number int64) bool {
+func (content *Content) mayBeMixed(number int64) bool {
 	const sector = 512
-	return logged.explained > 0 && logged.end(number-1)%sector == sector-8
+	return content.explained > 0 && content.End(number-1)%sector == sector-8
 }

@@ -1,0 +1,95 @@
+// Package wal reads the write-ahead log of SQLite, without SQLite: a header, and a frame for each page
+// that a transaction has written; see https://sqlite.org/walformat.html.
+//
+// SQLite applies any log to the database beside it, up to the first frame that is damaged. So a
+// database that was replaced by an older one would be mixed with a newer log, and a flipped bit in the
+// log would lose every later commit, both without an error. [Read] tells what SQLite would use of a
+// log, what it would lose, and by the marks to which database the log belongs.
+package wal
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+)
+
+// Salts are random numbers, new in each log. Each frame of a log has them.
+type Salts [8]byte
+
+// Header is the beginning of the log.
+type Header [32]byte
+
+// Salts returns those of the log.
+func (header *Header) Salts() Salts { return Salts(header[16:24]) }
+
+// PageSize returns the size of a page, or 0 if SQLite ignores the log because its header is
+// damaged.
+func (header *Header) PageSize() int64 {
+	if header.checksum(0, header[:24]) != binary.BigEndian.Uint64(header[24:]) {
+		return 0
+	}
+	return int64(binary.BigEndian.Uint32(header[8:]))
+}
+
+// checksum returns a checksum of the log after more data.
+func (header *Header) checksum(sum uint64, data []byte) uint64 {
+	isBigEndian := header[3]&1 == 1 // of the magic number
+	first, second := uint32(sum>>32), uint32(sum)
+	for ; len(data) >= 8; data = data[8:] {
+		// Reading both numbers at once takes a third of the time.
+		both := binary.LittleEndian.Uint64(data)
+		one, other := uint32(both), uint32(both>>32)
+		if isBigEndian {
+			one, other = bits.ReverseBytes32(one), bits.ReverseBytes32(other)
+		}
+		first += one + second
+		second += other + first
+	}
+	return uint64(first)<<32 | uint64(second)
+}
+
+// Index is the beginning of the index of a log, the -shm file: its header twice, and how much of the log the
+// database has. SQLite writes it after the frames.
+type Index [100]byte
+
+// indexHeader is the length of the header.
+const indexHeader = 48
+
+// IsWhole reports whether no program is writing the header.
+func (index *Index) IsWhole() bool {
+	return [indexHeader]byte(index[:]) == [indexHeader]byte(index[indexHeader:])
+}
+
+// Frames returns how many frames the log has.
+func (index *Index) Frames() int64 { return int64(binary.NativeEndian.Uint32(index[16:])) }
+
+// Salts returns those of the log.
+func (index *Index) Salts() Salts { return Salts(index[32:40]) }
+
+// Copied returns how many frames of the log the database has.
+func (index *Index) Copied() int64 { return int64(binary.NativeEndian.Uint32(index[2*indexHeader:])) }
+
+// frame is a frame of the log: a header of 24 bytes, and a page.
+type frame []byte
+
+const frameHeader = 24
+
+// FrameStart returns where a frame begins in the file. The first one has the number 1.
+func FrameStart(number, pageSize int64) int64 {
+	return int64(len(Header{})) + (number-1)*(frameHeader+pageSize)
+}
+
+func (f frame) page() []byte     { return f[frameHeader:] }
+func (f frame) number() int64    { return int64(binary.BigEndian.Uint32(f)) }
+func (f frame) commits() bool    { return f.databasePages() != 0 }
+func (f frame) salts() Salts     { return Salts(f[8:16]) }
+func (f frame) checksum() uint64 { return binary.BigEndian.Uint64(f[16:]) }
+
+// databasePages is how long the database is after a transaction; 0 unless the frame is its last.
+func (f frame) databasePages() int64 { return int64(binary.BigEndian.Uint32(f[4:])) }
+
+// isOf reports whether a frame is of the log with these salts. One half is enough, because
+// the other one may be damaged. Both are new in each log.
+func (f frame) isOf(salts Salts) bool {
+	return bytes.Equal(f[8:12], salts[:4]) || bytes.Equal(f[12:16], salts[4:])
+}
