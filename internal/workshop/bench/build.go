@@ -16,6 +16,7 @@ var sources = map[string]source{
 	ogen:       {".", "./peers/ogen", "off"},
 	ours:       {".", "./peers/ours", "../../../cmd/plantstore/release.pgo"},
 	durable:    {"../../..", "./cmd/plantstore", "cmd/plantstore/release.pgo"},
+	plain:      {".", "./peers/plain", "off"},
 	pocketbase: {"peers/pocketbase", ".", "off"}, // a module of its own, with the SQLite version that PocketBase is tested with
 }
 

@@ -28,6 +28,8 @@ var comparisons = []comparison{
 	{what: "GET /plants/{id} in memory, requests/s over `floor`", of: run{ours, get, 64}, over: run{floor, get, 64}, measure: requests},
 	{what: "GET /plants?limit=100 in memory, requests/s over `floor`", of: run{ours, list, 64}, over: run{floor, list, 64}, measure: requests},
 	{what: "POST /plants durable, 64 clients, requests/s over `pocketbase`", of: run{durable, create, 64}, over: run{pocketbase, create, 64}, measure: requests},
+	{what: "POST /plants durable, 1 client, requests/s over `plain`", of: run{durable, create, 1}, over: run{plain, create, 1}, measure: requests},
+	{what: "POST /plants durable, 64 clients, requests/s over `plain`", of: run{durable, create, 64}, over: run{plain, create, 64}, measure: requests},
 	{what: "POST /plants durable over in memory, 64 clients", of: run{durable, create, 64}, over: run{ours, create, 64}, measure: requests},
 	{what: "POST /plants durable over in memory, 256 clients", of: run{durable, create, 256}, over: run{ours, create, 256}, measure: requests},
 }

@@ -56,7 +56,7 @@ func report(w io.Writer, m machine, s settings, results []result) {
 // the bottleneck.
 const saturated = 0.95
 
-func inMemory(r run) bool { return r.Peer != durable && r.Peer != pocketbase }
+func inMemory(r run) bool { return r.Peer != durable && r.Peer != plain && r.Peer != pocketbase }
 
 func busy(m Measurement) float64     { return m.Busy }
 func loadBusy(m Measurement) float64 { return m.LoadBusy }

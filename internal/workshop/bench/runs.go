@@ -25,7 +25,7 @@ func (r run) String() string {
 	return fmt.Sprintf("%s, %s, %d clients", r.Peer, r.Load, r.Clients)
 }
 
-// The peers. All but the last two keep the plants in the same map.
+// The peers. All but the last three keep the plants in the same map.
 const (
 	floor      = "floor"      // net/http and encoding/json by hand
 	strict     = "strict"     // oapi-codegen: chi and the strict interface, no validation
@@ -33,6 +33,7 @@ const (
 	ogen       = "ogen"       // the server that ogen generates
 	ours       = "ours"       // internal/httpapi
 	durable    = "durable"    // plantstore serve with SQLite
+	plain      = "plain"      // stock over a SQLite file, one transaction for each request
 	pocketbase = "pocketbase" // PocketBase at the same durability
 )
 
@@ -58,7 +59,10 @@ var runs = []run{
 	{ogen, create, 64},
 	{strict, create, 64},
 	{durable, create, 64},
+	{plain, create, 64},
 	{pocketbase, create, 64},
+	{durable, create, 1},
+	{plain, create, 1},
 	{ours, create, 256},
 	{durable, create, 256},
 
@@ -90,7 +94,7 @@ func measure(ctx context.Context, r run, programs map[string]string, cores [2]in
 	switch r.Peer {
 	case durable:
 		cmd = durableServer(ctx, cores[0], programs[r.Peer], filepath.Join(data, "plants.db"))
-	case pocketbase:
+	case pocketbase, plain:
 		cmd = pinned(ctx, cores[0], programs[r.Peer], data)
 	default:
 		cmd = pinned(ctx, cores[0], programs[r.Peer])

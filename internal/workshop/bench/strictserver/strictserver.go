@@ -12,11 +12,15 @@ import (
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/workshop/bench/gen/strict"
-	"github.com/plantstore/plantstore/internal/workshop/bench/peer"
 )
 
+// Creator stores plants.
+type Creator interface {
+	Create(context.Context, plant.Plant) error
+}
+
 // New returns the handler over the plants, behind a middleware.
-func New(plants *peer.Plants, middleware func(http.Handler) http.Handler) http.Handler {
+func New(plants Creator, middleware func(http.Handler) http.Handler) http.Handler {
 	router := chi.NewRouter()
 	router.Use(middleware)
 	return strict.HandlerFromMux(strict.NewStrictHandler(&server{plants: plants}, nil), router)
@@ -24,7 +28,7 @@ func New(plants *peer.Plants, middleware func(http.Handler) http.Handler) http.H
 
 type server struct {
 	strict.StrictServerInterface // the other operations are not called
-	plants                       *peer.Plants
+	plants                       Creator
 }
 
 // CreatePlant stores a plant.
