@@ -87,11 +87,14 @@ func (files *openFiles) copyLog(conn *sqlite.Conn) (complete bool, err error) {
 	if files.wasOverwritten(before) {
 		files.record(files.damagedDatabase()) // the next write returns the error
 	}
-	files.noteCopied(before.logged.Pages) // some may not be copied, but these are in the log, and not looked at
-	if !busy && renewed != (wal.Mark{}) {
-		files.mark = renewed // or the next check would read the whole log to see that it belongs to the database
+	if busy {
+		return false, nil
 	}
-	return !busy, nil
+	files.noteCopied(before.logged.Pages)
+	if renewed != (wal.Mark{}) {
+		files.mark = renewed // or the next check would read the log to see that it belongs to the database
+	}
+	return true, nil
 }
 
 // prepareCheckpoint looks at all that a checkpoint reads. It returns an error if the files are not as

@@ -57,6 +57,7 @@ type openFiles struct {
 	markPage  int64          // which has the mark
 	logHeader wal.Header     // at the last check
 	logIndex  wal.Index      // after the last commit, or at a later check
+	logged    *wal.Content   // when the log was last read
 	copied    []int64        // pages that checkpoints have copied, the one that was written last at the end
 	copying   atomic.Bool    // a checkpoint has not ended, so the database may have a part of the log; a test waits for it
 }
@@ -131,7 +132,7 @@ func (files *openFiles) open(path string, conn *sqlite.Conn) (err error) {
 		if err = files.opened[1].read(files.logHeader[:], 0); err != nil {
 			return err
 		}
-		files.wal, files.index = files.opened[1], files.opened[2]
+		files.wal, files.index, files.logged = files.opened[1], files.opened[2], &wal.Content{}
 	}
 	files.database = database // last: a part of this must not be compared
 	return nil

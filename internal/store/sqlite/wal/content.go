@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/binary"
 	"io"
+	"math"
 	"slices"
 )
 
@@ -31,6 +32,8 @@ type Content struct {
 	markPage int64         // of the database
 
 	pending []byte // the first page after the last frame, perhaps without a commit
+
+	sums checksums // after the last commit that SQLite uses
 }
 
 // LostCommits returns how many commits SQLite would lose without a word; 0 if a power cut explains it.
@@ -83,17 +86,35 @@ func (content *Content) HasAllPages() bool {
 }
 
 // Read reads a log to its end. The error is one of the file, which says nothing about the log.
-func Read(file io.Reader) (*Content, error) {
+func Read(file io.ReaderAt) (*Content, error) {
 	content := &Content{marks: map[Mark]bool{}, Pages: map[int64]int64{}}
-	buffered := bufio.NewReaderSize(file, 128<<10)
-	_, err := io.ReadFull(buffered, content.Header[:])
-	if err == nil {
-		err = newReader(content).readAll(buffered)
-	}
-	if isEnd := err == io.EOF || err == io.ErrUnexpectedEOF; !isEnd {
+	err := readAvailable(file, content.Header[:])
+	if err != nil {
 		return &Content{}, err
 	}
-	return content, nil
+	return content, newReader(content).readAll(file)
+}
+
+// ReadAgain is Read of a log that may have grown: it reads what is behind the last commit.
+func (content *Content) ReadAgain(file io.ReaderAt) (*Content, error) {
+	var header Header
+	err := readAvailable(file, header[:])
+	if err != nil {
+		return &Content{}, err
+	}
+	if header != content.Header || content.Used == 0 {
+		return Read(file)
+	}
+	return content, content.reader().readAll(file)
+}
+
+// readAvailable reads the beginning of a file, or less if the file is shorter.
+func readAvailable(file io.ReaderAt, beginning []byte) error {
+	_, err := file.ReadAt(beginning, 0)
+	if err == io.EOF {
+		return nil
+	}
+	return err
 }
 
 // reader reads the frames of a log one after the other.
@@ -102,7 +123,8 @@ type reader struct {
 	salts    Salts // of the log; of its first frame if the header is damaged
 	sums     checksums
 	lost     lostCommits
-	isIntact bool // nothing before was damaged
+	isIntact bool  // nothing before was damaged
+	number   int64 // of the frame before
 }
 
 func newReader(content *Content) *reader {
@@ -114,20 +136,35 @@ func newReader(content *Content) *reader {
 		content.PageSize = usualPage
 		return read
 	}
-	read.salts, read.isIntact = header.Salts(), true
 	content.explained = 1
-	return read
+	content.sums = newChecksums(header)
+	return content.reader()
 }
 
-// readAll reads frames until there is an error, such as the end of the file.
-func (read *reader) readAll(file io.Reader) error {
+// reader returns what reads the frames behind the last commit that SQLite uses.
+func (content *Content) reader() *reader {
+	return &reader{
+		content: content, salts: content.Header.Salts(), sums: content.sums, lost: lostCommits{pages: map[int64]bool{}},
+		isIntact: true, number: content.Used,
+	}
+}
+
+// readAll reads frames to the end of the file.
+func (read *reader) readAll(file io.ReaderAt) error {
+	behind := io.NewSectionReader(file, read.content.End(read.number), math.MaxInt64-read.content.End(read.number))
+	buffered := bufio.NewReaderSize(behind, 128<<10)
 	current := make(frame, frameHeader+read.content.PageSize)
-	for number := int64(1); ; number++ {
-		if _, err := io.ReadFull(file, current); err != nil {
+	for {
+		_, err := io.ReadFull(buffered, current)
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
 			read.content.lost = read.lost.count + read.lost.doubtful
+			return nil
+		}
+		if err != nil {
 			return err
 		}
-		read.add(current, number)
+		read.number++
+		read.add(current, read.number)
 	}
 }
 
@@ -149,6 +186,9 @@ func (read *reader) add(current frame, number int64) {
 	}
 	if read.isIntact {
 		read.content.add(current, number)
+	}
+	if read.content.Used == number {
+		read.content.sums = read.sums
 	}
 	switch {
 	case isWhole:
