@@ -92,7 +92,7 @@ func (files *openFiles) copyLog(conn *sqlite.Conn) (complete bool, err error) {
 	}
 	files.noteCopied(before.logged.Pages)
 	if renewed != (wal.Mark{}) {
-		files.mark = renewed // or the next check would read the log to see that it belongs to the database
+		files.setMark(renewed) // or the next check would read the log to see that it belongs to the database
 	}
 	return true, nil
 }
@@ -109,15 +109,14 @@ func (files *openFiles) prepareCheckpoint() (untouched untouchedPages, err error
 		logged, found = files.judgeFrames()
 		return found
 	})
+	if read != nil && read.unknown { // reads go on: they may not need what cannot be read
+		return untouched, read.refusal()
+	}
 	if read != nil {
 		files.record(read)
 		return untouched, read.err
 	}
-	untouched = files.untouched(logged)
-	if err := files.checkLocked(); err != nil {
-		return untouched, err
-	}
-	return untouched, files.err()
+	return files.untouched(logged), files.mustBeRight()
 }
 
 // restartLog makes a checkpoint that waits for reads. It tries twice, because SQLite looks at which part of

@@ -83,7 +83,7 @@ func (s *Store) checkAndTransact(conn *sqlite.Conn, calls []*groupcommit.Call[gr
 	}
 	mayBeStored := func(call *groupcommit.Call[groupedWrite]) bool { return !call.Work.New }
 	failed := s.transact(conn, calls, slices.ContainsFunc(calls, mayBeStored))
-	fault := s.files.checkAfterWrite() // it may also be why the transaction has failed
+	fault := s.files.checkAfterWrite(s.marked) // it may also be why the transaction has failed
 	return cmp.Or(fault, failed)
 }
 

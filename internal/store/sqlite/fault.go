@@ -3,6 +3,7 @@ package sqlite
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"time"
 
@@ -55,11 +56,16 @@ func (files *openFiles) record(found *fault) {
 	if found.damaged {
 		found.next = files.recordDamage(found)
 	}
-	found.err = unavailable(fmt.Errorf("%s %s while it was open; %s", found.path, found.what, found.next))
+	found.err = found.refusal()
 	before := files.found.Swap(found)
 	if before == nil || !found.passing {
 		files.log.Error("store files cannot be used", "err", found.err)
 	}
+}
+
+// refusal returns the error of calls while there is a fault.
+func (found *fault) refusal() error {
+	return unavailable(fmt.Errorf("%s %s while it was open; %s", found.path, found.what, found.next))
 }
 
 func (files *openFiles) recordNoFault() {
@@ -72,15 +78,16 @@ func (files *openFiles) recordNoFault() {
 // findFault returns the fault of a file that is missing or is not what SQLite has written. It must
 // last for half a second, because the files look damaged for moments while another program writes or
 // makes a checkpoint, and a store that is said to be damaged needs a backup.
-func (files *openFiles) findFault(look func() *fault) (found *fault) {
-	for range 50 {
-		found = look()
-		if found == nil || found.passing && files.err() != nil {
+func (files *openFiles) findFault(look func() *fault) *fault {
+	const leastTime = 500 * time.Millisecond
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		mayEnd := time.Since(began) >= leastTime // before the look, so that there are two
+		found := look()
+		isKnown := found != nil && found.passing && files.err() != nil
+		if found == nil || isKnown || mayEnd {
 			return found
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
-	return found
 }
 
 // compare compares the files once.
@@ -171,17 +178,39 @@ func (files *openFiles) judgeMark() *fault {
 	if err != nil {
 		return unreadable(files.target, err)
 	}
-	if now != files.mark {
-		logged, err := files.readLog()
-		if err != nil {
-			return unreadable(files.wal.path, err)
-		}
-		if !logged.BelongsTo(files.database) && !files.replacedBy(logged) {
-			return files.damagedDatabase()
-		}
+	if now == files.mark {
+		return nil
 	}
-	files.mark = now
+	index, err := files.readIndex()
+	if err != nil {
+		return unreadable(files.index.path, err)
+	}
+	logged, err := files.readLog(index)
+	if err != nil {
+		return unreadable(files.wal.path, err)
+	}
+	belongs := logged.BelongsTo(files.database) && !files.hasReturned(now, logged, index)
+	// .restore of sqlite3 is in the log: it has each page, and no checkpoint has copied any of them.
+	isRestored := index.Copied() == 0 && logged.HasAllPages()
+	if !belongs && !isRestored {
+		return files.damagedDatabase()
+	}
+	files.setMark(now)
 	return nil
+}
+
+// setMark notes the mark of the database.
+func (files *openFiles) setMark(now wal.Mark) {
+	files.earlier[files.mark] = true
+	delete(files.earlier, now)
+	files.mark = now
+}
+
+// hasReturned reports whether an older database is at the path: it has a mark again that it had before. In a log
+// without a mark nothing else shows it. .restore of sqlite3 also brings an earlier mark, in a transaction of its own.
+func (files *openFiles) hasReturned(now wal.Mark, logged *wal.Content, index wal.Index) bool {
+	othersWrote := index.Changes()-files.logIndex.Changes() > 1
+	return files.earlier[now] && !logged.IsMarked() && !othersWrote
 }
 
 // readMark reads the mark of the database.
@@ -189,27 +218,17 @@ func (files *openFiles) readMark() (wal.Mark, error) {
 	return wal.ReadMark(files.database, files.markPage, files.first.pageSize())
 }
 
-// readLog reads what was written to the log since the last call: while a long read keeps checkpoints from
-// finishing, a log of 1 GiB would take 0.3 s before each of them.
-func (files *openFiles) readLog() (*wal.Content, error) {
-	logged, err := files.logged.ReadAgain(files.wal)
+// readLog reads the frames of which an index knows. It reads what was written since the last call: while a
+// long read keeps checkpoints from finishing, a log of 1 GiB would take 0.3 s before each of them.
+func (files *openFiles) readLog(index wal.Index) (*wal.Content, error) {
+	logged, err := files.logged.ReadAgain(io.NewSectionReader(files.wal, 0, files.logEnd(index.Frames())))
 	files.logged = logged
 	return logged, err
 }
 
-// replacedBy reports whether SQLite reads no page of the database: the log has each, and no
-// checkpoint has copied any of them.
-func (files *openFiles) replacedBy(logged *wal.Content) bool {
-	index, err := files.readIndex()
-	return err == nil && index.Copied() == 0 && logged.HasAllPages()
-}
-
-// readIndex reads the index of the log. It returns an error while another program writes it.
+// readIndex reads the beginning of the index of the log.
 func (files *openFiles) readIndex() (index wal.Index, err error) {
 	err = files.index.read(index[:], 0)
-	if err == nil && !index.IsWhole() {
-		err = errors.New("another program is writing it")
-	}
 	return index, err
 }
 
@@ -220,24 +239,43 @@ func (files *openFiles) judgeLog() *fault {
 	if err != nil {
 		return unreadable(files.index.path, err)
 	}
+	if !index.IsWhole() || files.index.isReadOnly { // SQLite builds another one
+		return nil
+	}
 	var header wal.Header
 	if err := files.wal.read(header[:], 0); err != nil {
 		return unreadable(files.wal.path, err)
 	}
-	if files.isOlder(index) {
+	wasWrittenOver, err := files.wasWrittenOver(index)
+	if err != nil {
+		return unreadable(files.wal.path, err)
+	}
+	hasHeader := header.PageSize() > 0
+	isOfLog := hasHeader && header.Salts() == index.Salts()
+	isEmptied := index.Frames() == 0 && hasHeader && !isOfLog
+	isWhole := isOfLog && files.wal.size >= files.logEnd(index.Frames())
+	switch {
+	case index.Frames() > 0 && !isWhole:
+		return files.truncatedLog(header, index)
+	case isEmptied, wasWrittenOver, index.IsOlder(&files.logIndex):
 		return &fault{path: files.index.path, what: "was overwritten", damaged: true}
 	}
-	isWhole := files.wal.size >= files.logEnd(index.Frames()) && header.Salts() == index.Salts() && header.PageSize() > 0
-	if index.Frames() > 0 && !isWhole {
-		return files.truncatedLog(header, index)
-	}
-	files.logHeader, files.logIndex, files.wal.least = header, index, files.wal.size
+	files.logSalts, files.logIndex, files.watched, files.wal.least = header.Salts(), index, index, files.wal.size
 	return nil
 }
 
-// isOlder reports whether an index is one that the log had before. SQLite would write over the frames behind it.
-func (files *openFiles) isOlder(index wal.Index) bool {
-	return index.Salts() == files.logIndex.Salts() && index.Frames() < files.logIndex.Frames()
+// wasWrittenOver reports whether a frame that was the last one of the log is another one now.
+func (files *openFiles) wasWrittenOver(now wal.Index) (bool, error) {
+	for _, before := range []wal.Index{files.watched, files.logIndex} {
+		if before.Salts() != now.Salts() {
+			continue
+		}
+		isThere, err := before.HasLastFrame(files.wal, files.first.pageSize())
+		if err != nil || !isThere {
+			return !isThere, err
+		}
+	}
+	return false, nil
 }
 
 // judgeFrames reads all frames of the log before a checkpoint copies them, with their salts and
@@ -247,7 +285,7 @@ func (files *openFiles) judgeFrames() (logged *wal.Content, found *fault) {
 	if err != nil {
 		return nil, unreadable(files.index.path, err)
 	}
-	logged, err = files.readLog()
+	logged, err = files.readLog(index)
 	if err != nil {
 		return nil, unreadable(files.wal.path, err)
 	}

@@ -51,15 +51,17 @@ type openFiles struct {
 	mu  sync.Mutex
 	log *slog.Logger
 
-	first     databaseHeader // when the database was opened
-	modified  time.Time      // the database; used while there is no log
-	mark      wal.Mark       // of the database at the last check
-	markPage  int64          // which has the mark
-	logHeader wal.Header     // at the last check
-	logIndex  wal.Index      // after the last commit, or at a later check
-	logged    *wal.Content   // when the log was last read
-	copied    []int64        // pages that checkpoints have copied, the one that was written last at the end
-	copying   atomic.Bool    // a checkpoint has not ended, so the database may have a part of the log; a test waits for it
+	first    databaseHeader    // when the database was opened
+	modified time.Time         // the database; used while there is no log
+	mark     wal.Mark          // of the database at the last check
+	earlier  map[wal.Mark]bool // that the database had before
+	markPage int64             // which has the mark
+	logSalts wal.Salts         // of the log at the last check
+	watched  wal.Index         // at the last check
+	logIndex wal.Index         // after the last commit, or at a later check
+	logged   *wal.Content      // when the log was last read
+	copied   []int64           // pages that checkpoints have copied, the one that was written last at the end
+	copying  atomic.Bool       // a checkpoint has not ended, so the database may have a part of the log; a test waits for it
 }
 
 // openFile is a file and what SQLite has opened at its path. The locks of a process end
@@ -71,6 +73,7 @@ type openFile struct {
 	size  int64 // at the last look
 	least int64 // the size that it has unless SQLite has made it shorter
 	*os.File
+	isReadOnly bool // this user cannot write it
 }
 
 // databaseHeader is the beginning of the database; see https://sqlite.org/fileformat.html.
@@ -129,10 +132,7 @@ func (files *openFiles) open(path string, conn *sqlite.Conn) (err error) {
 		return err
 	}
 	if len(files.opened) == len(paths) {
-		if err = files.opened[1].read(files.logHeader[:], 0); err != nil {
-			return err
-		}
-		files.wal, files.index, files.logged = files.opened[1], files.opened[2], &wal.Content{}
+		files.wal, files.index = files.opened[1], files.opened[2]
 	}
 	files.database = database // last: a part of this must not be compared
 	return nil
@@ -143,8 +143,12 @@ func openOne(path string) (*openFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := os.Open(path)
-	return &openFile{path: path, id: id, least: size, File: file}, err
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err == nil {
+		return &openFile{path: path, id: id, least: size, File: file}, nil
+	}
+	file, err = os.Open(path)
+	return &openFile{path: path, id: id, least: size, File: file, isReadOnly: true}, err
 }
 
 func (files *openFiles) close() {
@@ -204,6 +208,14 @@ func (files *openFiles) checkLocked() error {
 	return found.err
 }
 
+// mustBeRight is check, and returns an error also while the files cannot be read.
+func (files *openFiles) mustBeRight() error {
+	if err := files.checkLocked(); err != nil {
+		return err
+	}
+	return files.err()
+}
+
 // checkBeforeWrite runs before each transaction. A transaction would extend a truncated log to
 // its old length, and would overwrite the writes of a program that has opened the store after
 // the index was removed.
@@ -214,25 +226,26 @@ func (files *openFiles) checkBeforeWrite() error {
 	if isWatched && files.wal.unchanged() && files.index.unchanged() {
 		return nil
 	}
-	if err := files.checkLocked(); err != nil {
-		return err
-	}
-	return files.err()
+	return files.mustBeRight()
 }
 
-// checkAfterWrite runs after each transaction.
-func (files *openFiles) checkAfterWrite() error {
+// checkAfterWrite runs after each transaction. Unless the log is the one that has a mark of this store, it is check:
+// the mark must not be given to the log of another database.
+func (files *openFiles) checkAfterWrite(marked wal.Salts) error {
 	files.mu.Lock()
 	defer files.mu.Unlock()
 	isWatched := files.found.Load() == nil && files.index != nil
-	if isWatched && files.areInPlace() && files.isSameLog() {
+	if !isWatched || files.logSalts != marked {
+		return files.checkLocked()
+	}
+	if files.lookAtPaths() && files.lookAtIndex() {
 		return nil
 	}
 	return files.checkLocked()
 }
 
-// areInPlace reports whether all files are at their paths, and none is shorter than it was.
-func (files *openFiles) areInPlace() bool {
+// lookAtPaths reports whether all files are at their paths, and none is shorter than it was.
+func (files *openFiles) lookAtPaths() bool {
 	for _, file := range files.opened {
 		if !file.unchanged() {
 			return false
@@ -242,10 +255,14 @@ func (files *openFiles) areInPlace() bool {
 	return true
 }
 
-// isSameLog reports whether the log has not begun anew since the last check.
-func (files *openFiles) isSameLog() bool {
+// lookAtIndex reports whether the log goes on, and has not begun anew since the last check.
+func (files *openFiles) lookAtIndex() bool {
 	index, err := files.readIndex()
-	if err != nil || index.Salts() != files.logHeader.Salts() || files.isOlder(index) {
+	if err != nil || index.Salts() != files.logSalts {
+		return false
+	}
+	isCountedAnew := index.Changes() < files.logIndex.Changes() // or it is older, which the check decides
+	if isCountedAnew || index.IsOlder(&files.logIndex) {
 		return false
 	}
 	files.logIndex = index
@@ -256,7 +273,14 @@ func (files *openFiles) isSameLog() bool {
 func (files *openFiles) salts() wal.Salts {
 	files.mu.Lock()
 	defer files.mu.Unlock()
-	return files.logHeader.Salts()
+	return files.logSalts
+}
+
+// noteWrite looks at the index after a transaction that no check follows.
+func (files *openFiles) noteWrite() {
+	files.mu.Lock()
+	defer files.mu.Unlock()
+	_ = files.index != nil && files.lookAtIndex()
 }
 
 // resolve returns the absolute path without symbolic links of a file. SQLite has its other files
@@ -290,9 +314,16 @@ func (s *Store) Watch(log *slog.Logger) {
 		_, _ = s.files.copyLog(conn)
 		s.writer <- conn
 	}
-	s.stopWatch = ticker.Start(context.Background(), checkInterval, func(ctx context.Context) {
+	stopFiles := ticker.Start(context.Background(), checkInterval, func(context.Context) {
 		_ = s.files.check() // the next call returns what it has found
-		_ = s.read(ctx, s.checkNames)
-		s.settle(ctx) // may take minutes; meanwhile each write and Ready check the files
 	})
+	// These wait for reads, and settle may take minutes.
+	stopReads := ticker.Start(context.Background(), checkInterval, func(ctx context.Context) {
+		_ = s.read(ctx, s.checkNames)
+		s.settle(ctx)
+	})
+	s.stopWatch = func() {
+		stopReads()
+		stopFiles()
+	}
 }

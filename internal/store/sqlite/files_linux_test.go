@@ -113,6 +113,23 @@ func TestWatchLogsRemovedFile(t *testing.T) {
 	})
 }
 
+// Watch looks at the files also while all connections that read are in use, as by the check of a damaged store, which
+// takes minutes.
+func TestWatchDuringReads(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "plants.db")
+	s := openStore(t, path)
+	var log logtest.Log
+	for range cap(s.readers) {
+		conn := wait.For(t, "a reader", s.readers)
+		defer func() { s.readers <- conn }()
+	}
+	s.Watch(slog.New(slog.NewTextHandler(&log, nil)))
+	time.Sleep(2 * checkInterval) // longer than the first look
+	must.NoError(t, os.Remove(path))
+	wait.Until(t, "an error in the log", func() bool { return strings.Contains(log.String(), "level=ERROR") })
+}
+
 // damages are ways to damage a page of a store, and to find that.
 var damages = map[string]struct {
 	damage func(t *testing.T, folder string)

@@ -37,6 +37,7 @@ func (s *Store) markNewLog(conn *sqlite.Conn) {
 	before, err := s.files.readMark()
 	if err == nil && execute(conn, markNewLogQuery, before[:]) == nil {
 		s.marked = salts
+		s.files.noteWrite()
 	}
 }
 

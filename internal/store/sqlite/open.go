@@ -14,6 +14,7 @@ import (
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/store/groupcommit"
+	"github.com/plantstore/plantstore/internal/store/sqlite/wal"
 )
 
 // readers is the number of reads that run at the same time; others wait. Reads
@@ -114,7 +115,7 @@ func openExisting(path string, mode sqlite.OpenFlags) (*Store, error) {
 func newStore(path string, conn *sqlite.Conn, found int, incomplete int64) *Store {
 	s := &Store{
 		path: path, found: found, incomplete: incomplete, durations: store.NewDurations(),
-		files:  openFiles{log: slog.New(slog.DiscardHandler)},
+		files:  openFiles{log: slog.New(slog.DiscardHandler), logged: &wal.Content{}, earlier: map[wal.Mark]bool{}},
 		writer: make(chan *sqlite.Conn, 1), stopWatch: func() {}, checkpointEvery: checkpointPages,
 	}
 	s.writes, s.Writer = groupcommit.New(maxGroup, s.commit), store.Writer{Apply: s.apply}

@@ -69,6 +69,38 @@ func TestReadOnlyBesideCheckpoints(t *testing.T) {
 	}
 }
 
+// After a power cut the index on the disk may be older than the log: nothing syncs it. SQLite builds another one in
+// memory for a user that cannot write it, and reads everything.
+func TestReadOnlyAfterPowerCut(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() != 0 {
+		t.Skip("only root can play a user that does not own the files")
+	}
+	path := filepath.Join(t.TempDir(), "plants.db")
+	s := openStore(t, path)
+	fill(t, s, 0, 20<<10)
+	older := read(t, path+"-shm")
+	must.NoError(t, copyTheLog(t, s))
+	must.NoError(t, s.Create(t.Context(), plant.Plant{ID: 1 << 30}))
+	torn := append(read(t, path+"-shm")[:48:48], older[48:]...)
+	database, log := read(t, path), read(t, path+"-wal")
+	for name, index := range map[string][]byte{"of an earlier log": older, "torn": torn, "zeros": make([]byte, len(older))} {
+		t.Run(name, func(t *testing.T) {
+			after := place(t, database, log, index)
+			for _, suffix := range []string{"", "-wal", "-shm"} {
+				must.NoError(t, os.Chmod(after+suffix, 0o644))
+			}
+			asAnotherUser(t, after)
+			r, err := OpenReadOnly(after)
+			must.NoError(t, err)
+			defer func() { expect.NoError(t, r.Close()) }()
+			expect.Error(t, "Ready", r.Ready(t.Context()), nil)
+			_, err = r.Get(t.Context(), 1<<30)
+			expect.Error(t, "Get", err, nil)
+		})
+	}
+}
+
 // SQLite cannot read a store without a log if it cannot create one, and the error says so.
 func TestOpenReadOnlyInReadOnlyDirectory(t *testing.T) {
 	t.Parallel()

@@ -60,6 +60,9 @@ var ways = map[string]way{
 	"a backup is copied over it":         {cp(".backup", ""), "", overwritten, marked},
 	"another store is copied over it":    {cp(".other", ""), "", overwritten, marked},
 	"it is copied over itself":           {(*changedFiles).copyOverItself, "", "", everything},
+	"an older one, the log is copied":    {(*changedFiles).copyOverAfterCheckpoint, overwritten, overwritten, marked},
+	"an older one, the log is empty":     {(*changedFiles).copyOverBesideEmptyLog, overwritten, overwritten, marked},
+	"an older one, a log of others":      {(*changedFiles).copyOverBesideLogOfOthers, overwritten, overwritten, marked},
 	"an older one by dd":                 {dd(".older", "", 0), "", overwritten, marked},
 	"the first page of an older one":     {dd(".older", "", 4096), "", "", everything},
 	"the first half of an older one":     {dd(".older", "", 200<<10), "", overwritten, marked},
@@ -91,6 +94,10 @@ var ways = map[string]way{
 	"a copy of the index is moved there": {(*changedFiles).replaceIndexByItself, moved, moved, everything},
 	"the index is destroyed":             {zero("-shm", 0, 32768), "", "", everything},
 	"an earlier index is copied over it": {cp(".older-shm", "-shm"), otherIndex, otherIndex, marked},
+	"the index of one commit before":     {(*changedFiles).copyIndexOfOneCommitBefore, otherIndex, otherIndex, marked},
+	"the index of an empty log":          {(*changedFiles).copyIndexOfEmptyLog, otherIndex, otherIndex, marked},
+	"one header of the index destroyed":  {zero("-shm", 20, 1), "", "", everything},
+	"all three of an earlier moment":     {(*changedFiles).copySet, otherIndex, otherIndex, marked},
 	"all files are moved":                {(*changedFiles).moveAll, moved, moved, "nothing"},
 	"older files are moved to all paths": {(*changedFiles).replaceAll, moved, moved, "first generation"},
 	"older files are copied over all":    {(*changedFiles).copyAll, overwritten, overwritten, marked},
@@ -154,7 +161,7 @@ func newChangedFiles(t *testing.T) *changedFiles {
 	f.generation(2)
 	must.NoError(t, copyTheLog(t, f.store))
 	must.NoError(t, f.store.Create(t.Context(), plant.Plant{ID: -1, Name: "2"}))
-	must.NoError(t, cp("-shm", ".older-shm")(f))
+	must.NoError(t, f.do(cp("", ".set"), cp("-wal", ".set-wal"), cp("-shm", ".set-shm"), cp("-shm", ".older-shm")))
 	f.generation(3)
 	other, err := Open(t.Context(), f.path+".other")
 	must.NoError(t, err)
@@ -413,6 +420,38 @@ func (f *changedFiles) copyAll() error {
 
 func (f *changedFiles) vacuumInto() error {
 	return f.do(statements("VACUUM INTO '" + f.path + ".copy'"))
+}
+
+// look is that of each second.
+func look(f *changedFiles) error { return f.store.files.check() }
+
+func checkpointNow(f *changedFiles) error { return copyTheLog(f.t, f.store) }
+
+func (f *changedFiles) copyOverAfterCheckpoint() error {
+	return f.do(checkpointNow, look, cp(".older", ""))
+}
+
+func (f *changedFiles) copyOverBesideEmptyLog() error {
+	return f.do(statements("PRAGMA wal_checkpoint(TRUNCATE)"), look, cp(".older", ""))
+}
+
+func (f *changedFiles) copyOverBesideLogOfOthers() error {
+	return f.do(statements("PRAGMA wal_checkpoint(TRUNCATE)", "UPDATE plants SET tag = 'n' WHERE id = -1"), look, cp(".older", ""))
+}
+
+// copyIndexOfOneCommitBefore copies it so fast that no look comes between.
+func (f *changedFiles) copyIndexOfOneCommitBefore() error {
+	create := func(f *changedFiles) error { return f.create() }
+	return f.do(cp("-shm", ".before"), create, cp(".before", "-shm"))
+}
+
+func (f *changedFiles) copyIndexOfEmptyLog() error {
+	create := func(f *changedFiles) error { return f.create() }
+	return f.do(statements("PRAGMA wal_checkpoint(TRUNCATE)"), look, cp("-shm", ".empty"), create, look, cp(".empty", "-shm"))
+}
+
+func (f *changedFiles) copySet() error {
+	return f.do(cp(".set", ""), cp(".set-wal", "-wal"), cp(".set-shm", "-shm"))
 }
 
 func (f *changedFiles) moveFolder() error {

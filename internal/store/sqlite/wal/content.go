@@ -95,7 +95,7 @@ func Read(file io.ReaderAt) (*Content, error) {
 	return content, newReader(content).readAll(file)
 }
 
-// ReadAgain is Read of a log that may have grown: it reads what is behind the last commit.
+// ReadAgain is Read of a log that may have grown: it reads what is behind the last commit that SQLite uses.
 func (content *Content) ReadAgain(file io.ReaderAt) (*Content, error) {
 	var header Header
 	err := readAvailable(file, header[:])

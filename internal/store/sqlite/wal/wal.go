@@ -10,6 +10,7 @@ package wal
 import (
 	"bytes"
 	"encoding/binary"
+	"io"
 	"math/bits"
 )
 
@@ -55,16 +56,50 @@ type Index [100]byte
 // indexHeader is the length of the header.
 const indexHeader = 48
 
-// IsWhole reports whether no program is writing the header.
+// IsWhole reports whether the header says what the log has. It does not while a program writes it, and if one was
+// killed meanwhile or has destroyed it: SQLite then builds the index anew before it uses the log.
 func (index *Index) IsWhole() bool {
-	return [indexHeader]byte(index[:]) == [indexHeader]byte(index[indexHeader:])
+	isBuilt := index[12] != 0
+	return isBuilt && index.header() == [indexHeader]byte(index[indexHeader:])
 }
+
+func (index *Index) header() [indexHeader]byte { return [indexHeader]byte(index[:]) }
+
+// IsOlder reports whether an index is one that the log had before, or is of an earlier log, although there may
+// have been a transaction since. SQLite has written over the frames behind it then. It is false if SQLite has built
+// the index anew: then it has the same log, and counts its transactions anew.
+func (index *Index) IsOlder(before *Index) bool {
+	isCounted := before.Changes() > 0
+	isOther := index.Changes() == before.Changes() && index.header() != before.header()
+	if index.Salts() == before.Salts() {
+		return index.Frames() < before.Frames() || isCounted && isOther
+	}
+	isEmpty := index.Frames() == 0 // a checkpoint has emptied it, which is no transaction
+	return isCounted && (index.Changes() < before.Changes() || isOther && !isEmpty)
+}
+
+// Changes returns a number that each transaction raises by 1. It begins with 0 when SQLite builds the index anew.
+func (index *Index) Changes() uint32 { return binary.NativeEndian.Uint32(index[8:]) }
 
 // Frames returns how many frames the log has.
 func (index *Index) Frames() int64 { return int64(binary.NativeEndian.Uint32(index[16:])) }
 
 // Salts returns those of the log.
 func (index *Index) Salts() Salts { return Salts(index[32:40]) }
+
+// HasLastFrame reports whether the last frame that the index knows is in a log.
+func (index *Index) HasLastFrame(log io.ReaderAt, pageSize int64) (bool, error) {
+	if index.Frames() == 0 {
+		return true, nil
+	}
+	last := make(frame, frameHeader)
+	_, err := log.ReadAt(last, FrameStart(index.Frames(), pageSize))
+	if err == io.EOF { // the log is cut short
+		return false, nil
+	}
+	first, second := binary.NativeEndian.Uint32(index[24:]), binary.NativeEndian.Uint32(index[28:])
+	return last.checksum() == uint64(first)<<32|uint64(second), err
+}
 
 // Copied returns how many frames of the log the database has.
 func (index *Index) Copied() int64 { return int64(binary.NativeEndian.Uint32(index[2*indexHeader:])) }
