@@ -42,12 +42,9 @@ components:
     Note: {properties: {text: {type: string, maxLength: 20}, meta: {type: object, properties: {by: {type: string}}}}}
 `
 
-// What only Schemathesis found once: each fault is in one service, and found for its cause.
-func TestOddRequests(t *testing.T) {
-	t.Parallel()
-	c, err := New([]byte(notesDocument), Options{Seed: 1})
-	must.NoError(t, err)
-	right := &service{
+// noteService is a right service of notesDocument.
+func noteService(c *Contract) *service {
+	return &service{
 		contract: c, failure: func(status int) *reply {
 			if status == 400 {
 				status = 422
@@ -59,6 +56,14 @@ func TestOddRequests(t *testing.T) {
 			"changeNote": func(call) *reply { return newReply(404, map[string]any{"detail": "none"}) },
 		},
 	}
+}
+
+// What only Schemathesis found once: each fault is in one service, and found for its cause.
+func TestOddRequests(t *testing.T) {
+	t.Parallel()
+	c, err := New([]byte(notesDocument), Options{Seed: 1})
+	must.NoError(t, err)
+	right := noteService(c)
 	crash := func(when func(r *http.Request, body []byte) bool) wrong {
 		crashes := false
 		return wrong{request: func(r *http.Request) {

@@ -143,7 +143,7 @@ func TestSameDraws(t *testing.T) {
 	const most = 1 << 30
 	drawn := one.Values.Below(most)
 	if drawn == other.Values.Below(most) || drawn != again.Values.Below(most) {
-		t.Error("what is drawn does not depend on the name of the test alone")
+		t.Error("what is drawn does not depend on the promise of the test alone")
 	}
 }
 

@@ -6,7 +6,7 @@
 // document.
 //
 // [Drafts] has what is known of a service, and makes a [Draft] for each run of a test. What that draws depends on the
-// name of the test alone, so a test sends the same requests alone and among all others.
+// promise of the test alone, so a test sends the same requests alone and among all others.
 //
 // A draft sends nothing. Tests have a [Trial] with the draft, and package run, which sends the requests, asks it
 // how a thing is created ([Draft.Creation]), what the request of a call is ([Draft.Request]), and whether a response has
@@ -37,7 +37,7 @@ type Drafts struct {
 	Values    *values.Generator
 }
 
-// Draft makes the requests of one run of a test. What it draws depends on the name of the test only.
+// Draft makes the requests of one run of a test. What it draws depends on the promise of the test only.
 type Draft struct {
 	*Drafts
 	// Those of all tests, with the generator of this one.
@@ -47,9 +47,9 @@ type Draft struct {
 	parents map[*resources.Resource]*scenario.Thing
 }
 
-// Draft returns what makes the requests of one run of a test.
-func (s *Drafts) Draft(test string) *Draft {
-	generator := s.Values.ForTest(test)
+// Draft returns what makes the requests of one run of a test, of which it gets the id of the promise.
+func (s *Drafts) Draft(promise string) *Draft {
+	generator := s.Values.ForTest(promise)
 	return &Draft{
 		Drafts:  s,
 		Lessons: s.Lessons.For(generator),

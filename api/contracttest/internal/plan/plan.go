@@ -164,23 +164,22 @@ func (p *Planner) PlainTest(operation *document.Operation) (test Test, ok bool) 
 	return Test{}, false
 }
 
-// newTest is a test with a name. What it draws depends on the name alone.
+// newTest is a test with a name. What it draws depends on its promise alone, so that another wording draws the same.
 func newTest(name string, shows scenario.Promise, run func(*scenario.Trial)) Test {
 	return Test{
 		Test:   scenario.Test{Name: name, Shows: []scenario.Promise{shows}, Run: run},
-		Number: values.NumberOf(name),
+		Number: values.NumberOf(shows.ID()),
 	}
 }
 
 // testOf is a test of one promise, which is its name.
 func (p *Planner) testOf(promise scenario.Promise, run func(*draft.Trial)) Test {
-	name := report.Name(promise)
-	return newTest(name, promise, p.drafted(name, run))
+	return newTest(report.Name(promise), promise, p.drafted(promise, run))
 }
 
-// drafted is a test whose trial has a draft, which depends on the name of the test alone.
-func (p *Planner) drafted(name string, run func(*draft.Trial)) func(*scenario.Trial) {
-	return func(t *scenario.Trial) { run(&draft.Trial{Trial: t, Draft: p.Draft(name)}) }
+// drafted is a test whose trial has a draft, which depends on the promise of the test alone.
+func (p *Planner) drafted(promise scenario.Promise, run func(*draft.Trial)) func(*scenario.Trial) {
+	return func(t *scenario.Trial) { run(&draft.Trial{Trial: t, Draft: p.Draft(promise.ID())}) }
 }
 
 // whyNotTested is why the options want no tests of an operation, or nothing.

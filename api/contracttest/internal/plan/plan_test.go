@@ -85,7 +85,7 @@ func (silent) Named(wrong error) error { return wrong }
 
 // checked is what a part of a test says that sends nothing.
 func checked(p *Planner, run func(*draft.Trial)) string {
-	return said(scenario.Try(silent{}, p.drafted("a test", run)))
+	return said(scenario.Try(silent{}, p.drafted(scenario.Promise{}, run)))
 }
 
 // A first request of each operation comes first, those that read before those that create, and a delete after all.

@@ -191,12 +191,12 @@ func withMember(body []byte, name string, value any) []byte {
 // test is the test of the request: what is in its way is removed, what it needs is created, and then the
 // response and what has changed are checked.
 func (c *single) test(p *Planner) Test {
-	test := newTest(c.name, c.promise, p.drafted(c.name, func(t *draft.Trial) {
+	test := newTest(c.name, c.promise, p.drafted(c.promise, func(t *draft.Trial) {
 		c.remove(t)
 		around := surroundings{single: c, Trial: t}
 		around.run()
 	}))
-	test.Cleanup = p.drafted(c.name, c.remove)
+	test.Cleanup = p.drafted(c.promise, c.remove)
 	if c.why != nil {
 		test.Refuses = c.operation.ID
 	}

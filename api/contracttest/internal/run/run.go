@@ -88,7 +88,7 @@ func (r *Runner) session(ctx context.Context, test scenario.Test, target Target)
 		ctx:      ctx,
 		target:   target,
 		test:     test,
-		draft:    r.Plan.Draft(test.Name),
+		draft:    r.Plan.Draft(test.Promise().ID()),
 		drafting: new(sync.Mutex),
 	}
 }

@@ -124,17 +124,17 @@ func New(settings Settings) *Generator {
 	return g
 }
 
-// NumberOf is a number for the name of a test, which is the same in every run. Draws depend on it, so that a test draws
-// the same values alone and among all others.
-func NumberOf(test string) uint64 {
+// NumberOf is a number for an id, which is the same in every run. Draws depend on it, so that a test draws the same values
+// alone and among all others.
+func NumberOf(id string) uint64 {
 	hash := fnv.New64a()
-	_, _ = io.WriteString(hash, test)
+	_, _ = io.WriteString(hash, id)
 	return hash.Sum64()
 }
 
-// ForTest returns a generator whose draws depend on the seed and the name of a test only, not on what other
-// tests have drawn. They have the same identities, of which none is drawn twice.
-func (g *Generator) ForTest(test string) *Generator {
+// ForTest returns a generator whose draws depend on the seed and an id only, that of the promise of a test, not on what
+// other tests have drawn. They have the same identities, of which none is drawn twice.
+func (g *Generator) ForTest(id string) *Generator {
 	other := &Generator{
 		Settings:  g.Settings,
 		Shapes:    g.Shapes,
@@ -142,7 +142,7 @@ func (g *Generator) ForTest(test string) *Generator {
 		drawn:     g.drawn,
 		stopped:   g.stopped,
 	}
-	other.restart(NumberOf(test))
+	other.restart(NumberOf(id))
 	return other
 }
 
