@@ -58,6 +58,7 @@ var mayImport = map[string][]string{
 	"internal/oidc":                {"internal/cache", "internal/token"},
 	"internal/testing/expect":      {},
 	"internal/testing/golden":      {},
+	"internal/testing/toy":         {},
 	"internal/testing/must":        {},
 	"internal/testing/oidctest":    {},
 	"internal/testing/program":     {"api/client", "internal/testing/metricstest", "internal/testing/must", "internal/testing/wait"},

@@ -8,6 +8,8 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/plan"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
+
+	"github.com/plantstore/plantstore/internal/testing/toy"
 )
 
 // edges are transcripts of what documents have seldom.
@@ -23,12 +25,12 @@ var edges = map[string]trial{
 	}},
 	"pots that merge":        {document: "pots", service: potGarden, tests: "removes", edits: []string{"operationId: putPot", "operationId: putPot\n      description: Members that are absent stay."}},
 	"pots of three members":  {document: "pots", service: potGarden, tests: "removes", edits: []string{"required: [id, color]", "required: [id, color]\n      minProperties: 3"}},
-	"pots with assigned ids": {document: "pots", service: assigning(habits{}), tests: "If-|Location|create", settings: assignedPots()},
-	"below each other, declared": {document: "below", service: assigning(habits{}), tests: "(water|label)Pot", settings: plan.Settings{Declared: resources.Declarations{
+	"pots with assigned ids": {document: "pots", service: assigning(toy.Habits{}), tests: "If-|Location|create", settings: assignedPots()},
+	"below each other, declared": {document: "below", service: assigning(toy.Habits{}), tests: "(water|label)Pot", settings: plan.Settings{Declared: resources.Declarations{
 		Resources: []scenario.Resource{{Create: "createPot", ID: "id", Assigned: true, Read: "getPot", Delete: "deletePot"}},
 	}}},
 	// A PUT may create what is absent, and what lists no 404 may find nothing.
-	"below each other, never absent": {document: "below", service: assigning(habits{}), tests: "water", edits: []string{
+	"below each other, never absent": {document: "below", service: assigning(toy.Habits{}), tests: "water", edits: []string{
 		"    post: {operationId: waterPot", "    put: {operationId: waterPot",
 		"parameters: [*potId, *id], responses: {\"204\": *empty, \"404\": *none}}", "parameters: [*potId, *id], responses: {\"204\": *empty}}",
 	}},
@@ -39,27 +41,27 @@ var edges = map[string]trial{
 	"pots with the largest default":        {document: "pots", service: potGarden, tests: "default of", edits: []string{"maximum: 100, default: 10", "maximum: 100, default: 9223372036854775807"}},
 	"pots with a negative default":         {document: "pots", service: potGarden, tests: "default of", edits: []string{"maximum: 100, default: 10", "maximum: 100, default: -1"}},
 	"pots with an odd default":             {document: "pots", service: potGarden, tests: "default of", edits: []string{"maximum: 100, default: 10", "maximum: 100, default: many"}},
-	"pots without a body":                  {document: "below", service: assigning(habits{}), tests: "createPot", edits: []string{"requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/New'}}}}", "summary: Makes one."}},
-	"identities that are never used again": {document: "below", service: assigning(habits{}), tests: "createPot", edits: []string{"operationId: createPot", "operationId: createPot\n      description: An id is never used again."}},
+	"pots without a body":                  {document: "below", service: assigning(toy.Habits{}), tests: "createPot", edits: []string{"requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/New'}}}}", "summary: Makes one."}},
+	"identities that are never used again": {document: "below", service: assigning(toy.Habits{}), tests: "createPot", edits: []string{"operationId: createPot", "operationId: createPot\n      description: An id is never used again."}},
 
 	// Lists that lead on in other ways, or not at all.
-	"lists declared":            {document: "lists", service: assigning(habits{}), tests: "(Offset|Page)s(, effect|, default)", settings: declaredLists()},
-	"lists declared, by cursor": {document: "lists", service: assigning(habits{items: "items"}), tests: "Cursors, effect", settings: declaredLists()},
-	"lists declared, by link": {document: "lists", service: assigning(habits{links: true}), tests: "Links, effect|walk by Link", settings: declaredLists(), edits: []string{
+	"lists declared":            {document: "lists", service: assigning(toy.Habits{}), tests: "(Offset|Page)s(, effect|, default)", settings: declaredLists()},
+	"lists declared, by cursor": {document: "lists", service: assigning(toy.Habits{Items: "items"}), tests: "Cursors, effect", settings: declaredLists()},
+	"lists declared, by link": {document: "lists", service: assigning(toy.Habits{Links: true}), tests: "Links, effect|walk by Link", settings: declaredLists(), edits: []string{
 		"{name: tags, in: query, schema: {type: array, items: {type: string}}}]", "{name: after, in: query, schema: {type: integer}}]",
 	}},
-	"lists by url":          {document: "lists", service: assigning(habits{items: "items", leads: true}), tests: "listCursors"},
-	"lists by url and page": {document: "lists", service: assigning(habits{items: "items"}), tests: "listCursors", edits: []string{"{name: cursor, in: query, schema: {type: string}}", "{name: page, in: query, schema: {type: integer}}"}},
-	"lists by limit alone":  {document: "lists", service: assigning(habits{}), tests: "listOffsets", edits: []string{"{name: offset, in", "{name: other, in"}},
-	"lists by link or offset": {document: "lists", service: assigning(habits{links: true}), tests: "listOffsets", edits: []string{
+	"lists by url":          {document: "lists", service: assigning(toy.Habits{Items: "items", Leads: true}), tests: "listCursors"},
+	"lists by url and page": {document: "lists", service: assigning(toy.Habits{Items: "items"}), tests: "listCursors", edits: []string{"{name: cursor, in: query, schema: {type: string}}", "{name: page, in: query, schema: {type: integer}}"}},
+	"lists by limit alone":  {document: "lists", service: assigning(toy.Habits{}), tests: "listOffsets", edits: []string{"{name: offset, in", "{name: other, in"}},
+	"lists by link or offset": {document: "lists", service: assigning(toy.Habits{Links: true}), tests: "listOffsets", edits: []string{
 		"offset, in: query, schema: {type: integer, minimum: 0, default: 0}}]\n      responses: {\"200\": {description: All.,", "offset, in: query, schema: {type: integer, minimum: 0, default: 0}}]\n      responses: {\"200\": {description: All., headers: {Link: {schema: {type: string}}},",
 	}},
-	"lists of some": {document: "lists", service: assigning(habits{}), tests: "listPlains|listLinks, effect of parameter limit", edits: []string{"operationId: listPlains,", "operationId: listPlains, summary: Lists your own.,", "operationId: listLinks", "operationId: listLinks\n      summary: Lists your own."}},
-	"lists of summaries": {document: "lists", service: assigning(habits{}), tests: "listPlains", edits: []string{
+	"lists of some": {document: "lists", service: assigning(toy.Habits{}), tests: "listPlains|listLinks, effect of parameter limit", edits: []string{"operationId: listPlains,", "operationId: listPlains, summary: Lists your own.,", "operationId: listLinks", "operationId: listLinks\n      summary: Lists your own."}},
+	"lists of summaries": {document: "lists", service: assigning(toy.Habits{}), tests: "listPlains", edits: []string{
 		"operationId: listPlains, responses: {\"200\": {description: All., content: *array}}", "operationId: listPlains, responses: {\"200\": {description: All., content: {application/json: {schema: {type: array, items: {type: object, properties: {id: {type: integer}, note: {type: string, nullable: true}}}}}}}}",
 	}},
-	"filters by one tag":   {document: "lists", service: assigning(habits{}), tests: "listLinks, effect of parameter tags", edits: []string{"tags: {type: array,", "tags: {type: array, maxItems: 1,"}},
-	"filters by one value": {document: "lists", service: assigning(habits{}), tests: "tags", edits: []string{"tags: {type: array, items: {type: string, maxLength: 40}}", "tags: {type: array, items: {type: string, enum: [tagged]}}"}},
+	"filters by one tag":   {document: "lists", service: assigning(toy.Habits{}), tests: "listLinks, effect of parameter tags", edits: []string{"tags: {type: array,", "tags: {type: array, maxItems: 1,"}},
+	"filters by one value": {document: "lists", service: assigning(toy.Habits{}), tests: "tags", edits: []string{"tags: {type: array, items: {type: string, maxLength: 40}}", "tags: {type: array, items: {type: string, enum: [tagged]}}"}},
 
 	// Requests that cannot be written, or need what is not there.
 	"requests without notes":   {document: "requests", service: refusing(refusesNotes), phases: "0127", target: credentials, tests: "^(get|put|delete)Note, (first|cred|par|body /)"},
@@ -79,10 +81,10 @@ var edges = map[string]trial{
 		"parameters: [{name: roomId, in: query,", "parameters: [{name: bookingId, in: query, schema: {type: string}}, {name: roomId, in: query,",
 	}},
 	"requests of what is listed": {document: "pots", service: withPot, phases: "01", tests: "(list|create|get)Pot"},
-	"requests of parts that nothing creates": {document: "below", service: assigning(habits{}), phases: "012", tests: "getPlant", edits: []string{
+	"requests of parts that nothing creates": {document: "below", service: assigning(toy.Habits{}), phases: "012", tests: "getPlant", edits: []string{
 		"post: {<<: *create, operationId: createPlant}", "trace: {<<: *create, operationId: createPlant}",
 	}},
-	"requests of parts": {document: "below", service: assigning(habits{}), phases: "012", tests: "water"},
+	"requests of parts": {document: "below", service: assigning(toy.Habits{}), phases: "012", tests: "water"},
 	"first requests with paths that need not be": {document: "needs", service: reception(nothing), phases: "01", tests: "Seat", edits: []string{
 		"name: roomId, in: path, required: true,", "name: roomId, in: path,",
 	}},
@@ -96,8 +98,8 @@ var edges = map[string]trial{
 
 // withPot is a garden with a pot that no test has created.
 func withPot() http.Handler {
-	garden := newGarden(habits{})
-	plant(garden, 7)
+	garden := toy.New(toy.Habits{})
+	toy.PlantPot(garden, 7)
 	return garden
 }
 

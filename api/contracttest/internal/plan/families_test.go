@@ -11,6 +11,8 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/run"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
+
+	"github.com/plantstore/plantstore/internal/testing/toy"
 )
 
 // transcripts are those of testdata, by the name of the file.
@@ -23,20 +25,20 @@ var transcripts = map[string]trial{
 	"pots that are never replaced": {document: "pots", service: potGarden, tests: "If-", edits: []string{"    put:", "    trace:"}},
 	"pots that are never deleted":  {document: "pots", service: potGarden, tests: "If-|listPots", edits: []string{"    delete:", "    options:"}},
 	// The service assigns identities, and has no conditions.
-	"lists by link": {document: "lists", service: assigning(habits{links: true}), tests: "Links(, effect|, default| shows)|walk by Link"},
+	"lists by link": {document: "lists", service: assigning(toy.Habits{Links: true}), tests: "Links(, effect|, default| shows)|walk by Link"},
 	"lists by link in order": {
-		document: "pots", service: func() http.Handler { return newGarden(habits{links: true}) }, tests: "Link|listPots", settings: declaredPots(),
+		document: "pots", service: func() http.Handler { return toy.New(toy.Habits{Links: true}) }, tests: "Link|listPots", settings: declaredPots(),
 		edits: []string{"description: Pots.,", "description: Pots., headers: {Link: {schema: {type: string}}},"},
 	},
-	"lists by offset": {document: "lists", service: assigning(habits{}), tests: "Offsets(, effect|, default| shows)"},
-	"lists by page":   {document: "lists", service: assigning(habits{}), tests: "Pages(, effect|, default| shows)"},
+	"lists by offset": {document: "lists", service: assigning(toy.Habits{}), tests: "Offsets(, effect|, default| shows)"},
+	"lists by page":   {document: "lists", service: assigning(toy.Habits{}), tests: "Pages(, effect|, default| shows)"},
 	"lists by page from 0": {
-		document: "lists", service: assigning(habits{fromZero: true}), tests: "Pages(, effect|, default| shows)",
+		document: "lists", service: assigning(toy.Habits{FromZero: true}), tests: "Pages(, effect|, default| shows)",
 		edits: []string{"minimum: 1, default: 1", "minimum: 0, default: 0"},
 	},
-	"lists by cursor":  {document: "lists", service: assigning(habits{items: "items"}), tests: "Cursors(, effect|, default| shows)"},
-	"lists on a page":  {document: "lists", service: assigning(habits{}), tests: "Plains?(: |, effect|, default| shows)"},
-	"below each other": {document: "below", service: assigning(habits{})},
+	"lists by cursor":  {document: "lists", service: assigning(toy.Habits{Items: "items"}), tests: "Cursors(, effect|, default| shows)"},
+	"lists on a page":  {document: "lists", service: assigning(toy.Habits{}), tests: "Plains?(: |, effect|, default| shows)"},
+	"below each other": {document: "below", service: assigning(toy.Habits{})},
 	// The tests of one request, and of what no operation serves.
 	"requests":        {document: "requests", service: requestGarden, phases: ofOne, target: credentials, tests: "^(find|createNote|deleteNote|sendForm, [a-q]|sendPicture|deleteCache|stop|watch|no path|methods)[^%]*$|^putNote, (par|no b|body /k)|Note, random"},
 	"requests strict": {document: "requests", service: requestGarden, phases: ofOne, target: credentials, tests: "createNote, (cred|body|media|mal|unk)|getNote, (cred|par)|^find, (par|unk)|^no path /no|^methods that /notes |OPTIONS", settings: strict},
@@ -54,7 +56,7 @@ var transcripts = map[string]trial{
 	"first requests that are refused":       {document: "needs", service: reception(anything), phases: "01", tests: "book|change"},
 	"first requests that need a fresh name": {document: "needs", service: func() http.Handler { return reception(again())() }, phases: "01", tests: "book"},
 	"below each other with Location": {
-		document: "below", service: assigning(habits{}), tests: "createPot: Location",
+		document: "below", service: assigning(toy.Habits{}), tests: "createPot: Location",
 		edits: []string{"description: One.,", "description: One., headers: {Location: {schema: {type: string}}},"},
 	},
 }
@@ -68,7 +70,7 @@ func requestGarden() http.Handler { return refusing(nil)() }
 // refusing is a service of the document of requests that refuses some of them. refuses returns the status, or 0.
 func refusing(refuses func(r *http.Request) int) func() http.Handler {
 	return func() http.Handler {
-		notes := newGarden(habits{})
+		notes := toy.New(toy.Habits{})
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			path, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 			methods, isPath := map[string]string{"finds": "GET", "notes": "GET POST PUT DELETE", "forms": "POST", "caches": "DELETE", "stops": "POST", "events": "GET"}[path]
@@ -76,28 +78,28 @@ func refusing(refuses func(r *http.Request) int) func() http.Handler {
 			if refuses != nil {
 				refused = refuses(r)
 			}
-			a := status(http.StatusOK)
+			a := toy.Status(http.StatusOK)
 			switch {
 			case refused != 0:
-				a = status(refused)
+				a = toy.Status(refused)
 			case !isPath || strings.HasSuffix(r.URL.Path, "/"):
-				a = status(http.StatusNotFound)
+				a = toy.Status(http.StatusNotFound)
 			case r.Method == http.MethodOptions:
-				a = status(http.StatusNoContent)
-				a.header.Set("Allow", strings.ReplaceAll(methods, " ", ", "))
+				a = toy.Status(http.StatusNoContent)
+				a.Header.Set("Allow", strings.ReplaceAll(methods, " ", ", "))
 			case !strings.Contains(methods, r.Method):
-				a = status(http.StatusMethodNotAllowed)
-				a.header.Set("Allow", strings.ReplaceAll(methods, " ", ", "))
+				a = toy.Status(http.StatusMethodNotAllowed)
+				a.Header.Set("Allow", strings.ReplaceAll(methods, " ", ", "))
 			case path == "notes":
-				a = notes.answer(r)
-				a.header.Del("Etag")
+				a = notes.Answer(r)
+				a.Header.Del("Etag")
 			case path == "caches":
-				a = status(http.StatusNoContent)
+				a = toy.Status(http.StatusNoContent)
 			case path == "events":
 				w.Header().Set("Content-Type", scenario.EventStream)
 				_, _ = io.WriteString(w, "data: x\n\n") // into memory
 			}
-			a.write(w)
+			a.Write(w)
 		})
 	}
 }
@@ -141,11 +143,11 @@ func storing() http.Handler {
 // finding refuses creates, and finds everything.
 func finding() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		a := status(http.StatusBadRequest)
+		a := toy.Status(http.StatusBadRequest)
 		if r.Method != http.MethodPost {
-			a = &answer{http.StatusOK, http.Header{}, map[string]any{"id": 7, "kind": "oak"}}
+			a = &toy.Answer{Status: http.StatusOK, Header: http.Header{}, Body: map[string]any{"id": 7, "kind": "oak"}}
 		}
-		a.write(w)
+		a.Write(w)
 	})
 }
 
@@ -167,7 +169,7 @@ var strict = plan.Settings{
 }
 
 // potGarden is the right service of the document of pots.
-func potGarden() http.Handler { return newGarden(habits{defaults: map[string]any{"size": 3000}}) }
+func potGarden() http.Handler { return toy.New(toy.Habits{Defaults: map[string]any{"size": 3000}}) }
 
 // declaredPots are the options that say what the document of pots does not.
 func declaredPots() plan.Settings {
@@ -181,7 +183,7 @@ func declaredPots() plan.Settings {
 }
 
 // assigning is a service that assigns identities.
-func assigning(with habits) func() http.Handler {
-	with.assigns = true
-	return func() http.Handler { return newGarden(with) }
+func assigning(with toy.Habits) func() http.Handler {
+	with.Assigns = true
+	return func() http.Handler { return toy.New(with) }
 }

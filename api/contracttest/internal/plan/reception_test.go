@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/http"
 	"strings"
+
+	"github.com/plantstore/plantstore/internal/testing/toy"
 )
 
 // reception is a service of testdata/needs.yaml, with one room and one seat, which no request creates. refuses returns
@@ -23,27 +25,27 @@ func reception(refuses func(sent map[string]any) int) func() http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			text, isKnown := exists[r.URL.RequestURI()]
 			isWrite := r.URL.Path == "/bookings" || r.URL.Path == "/changes"
-			a := answer{status: http.StatusOK}
+			a := toy.Answer{Status: http.StatusOK}
 			switch {
 			case isWrite:
 				var sent map[string]any
 				received, _ := io.ReadAll(r.Body)
 				_ = json.Unmarshal(received, &sent) // it may be null
-				a.status = http.StatusCreated
+				a.Status = http.StatusCreated
 				if r.Method == http.MethodPatch {
-					a.status = http.StatusOK
+					a.Status = http.StatusOK
 				}
 				if status := refuses(sent); status != 0 {
-					a.status = status
+					a.Status = status
 				}
 			case !isKnown:
-				a.status = http.StatusNotFound
+				a.Status = http.StatusNotFound
 			case r.Method == http.MethodDelete:
-				a.status = http.StatusNoContent
+				a.Status = http.StatusNoContent
 			case strings.HasPrefix(text, "["):
-				a.body = json.RawMessage(text)
+				a.Body = json.RawMessage(text)
 			}
-			a.write(w)
+			a.Write(w)
 		})
 	}
 }
@@ -59,16 +61,16 @@ func tables(made int) func() http.Handler {
 				return
 			}
 			isName := name == strings.ToLower(name)
-			a := answer{status: http.StatusNotFound}
+			a := toy.Answer{Status: http.StatusNotFound}
 			switch {
 			case isName && r.Method == http.MethodPost:
-				a.status = made
+				a.Status = made
 			case r.Method == http.MethodPost:
-				a.status = http.StatusBadRequest
+				a.Status = http.StatusBadRequest
 			case isName:
-				a.status = http.StatusOK
+				a.Status = http.StatusOK
 			}
-			a.write(w)
+			a.Write(w)
 		})
 	}
 }
