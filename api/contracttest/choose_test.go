@@ -3,6 +3,7 @@ package contracttest
 import (
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -75,9 +76,9 @@ func TestChoose(t *testing.T) {
 			t.Errorf("%s: tested are %q, want %q", name, got, c.want)
 		}
 	}
-	for _, wrong := range []Options{{Include: []string{"getPot"}}, {Exclude: []string{"/pots*"}}} {
-		if _, err := New([]byte(chooseDocument), wrong); err == nil {
-			t.Errorf("%v and %v name no operation, and there is no error", wrong.Include, wrong.Exclude)
+	for name, wrong := range map[string]Options{"getPot": {Include: []string{"getPot"}}, "/pots*": {Exclude: []string{"/pots*"}}, "tennant": {Values: map[string]string{"tennant": "acme"}}} {
+		if _, err := New([]byte(chooseDocument), wrong); err == nil || !strings.Contains(err.Error(), strconv.Quote(name)) {
+			t.Errorf("the document has no %q, and the error is %v", name, err)
 		}
 	}
 }

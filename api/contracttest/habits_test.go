@@ -1,7 +1,6 @@
 package contracttest
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -138,51 +137,5 @@ func TestEmptyText(t *testing.T) {
 	must.NoError(t, err)
 	if !slices.ContainsFunc(testsOf(c), func(test Case) bool { return test.Name == `listNames, parameter kind enum, refused: ""` }) {
 		t.Error("no request has it")
-	}
-}
-
-// A member that makes each create fail hides nothing else: what exists is created without it.
-func TestCreatedWithoutOptionalMembers(t *testing.T) {
-	t.Parallel()
-	const document = `
-openapi: 3.0.3
-info: {title: Notes, version: "1"}
-components: {schemas: {Note: {type: object, required: [text], properties: {text: {type: string}, place: {type: string}}}}}
-paths:
-  /notes:
-    post:
-      operationId: addNote
-      requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/Note'}}}}
-      responses: {"200": {description: Added., content: {application/json: {schema: {type: object, required: [id], properties: {id: {type: integer}}}}}}}
-  /notes/{id}:
-    get:
-      operationId: readNote
-      parameters: [{name: id, in: path, required: true, schema: {type: integer}}]
-      responses: {"200": {description: A note., content: {application/json: {schema: {$ref: '#/components/schemas/Note'}}}}, "404": {description: None.}}
-`
-	c, err := New([]byte(document), Options{Seed: 1})
-	must.NoError(t, err)
-	notes := []map[string]any{}
-	s := &service{contract: c, failure: func(status int) *reply { return newReply(status, nil) }, respond: map[string]func(call) *reply{
-		"addNote": func(q call) *reply {
-			if q.body["place"] != nil {
-				return newReply(500, nil) // a service that cannot store a place
-			}
-			notes = append(notes, q.body)
-			return newReply(200, map[string]any{"id": len(notes)})
-		},
-		"readNote": func(q call) *reply {
-			if id, _ := strconv.Atoi(q.id); id > 0 && id <= len(notes) {
-				return newReply(200, map[string]any{"text": "another"})
-			}
-			return newReply(404, nil)
-		},
-	}}
-	try(c, Target{URL: "http://notes.example", Transport: inProcess{s}})
-	causes := fmt.Sprint(c.Causes())
-	for _, want := range []string{"addNote responds with 500", "a read sees a create"} {
-		if !strings.Contains(causes, want) {
-			t.Errorf("%s is not among the causes %s", want, causes)
-		}
 	}
 }

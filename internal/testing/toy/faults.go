@@ -291,7 +291,7 @@ func Together(g *Garden, r *http.Request) {
 	var all []*Planted
 	for bed, plants := range g.Beds {
 		if strings.Count(bed, "/") == 3 {
-			all = append(all, plants...)
+			all = slices.Concat(all, slices.DeleteFunc(slices.Clone(plants), func(p *Planted) bool { return slices.Contains(all, p) }))
 		}
 	}
 	g.Beds[r.URL.Path] = all

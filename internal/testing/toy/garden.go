@@ -39,6 +39,7 @@ type Habits struct {
 	Items    string          // the member of a list with its items; empty: the list is an array
 	Leads    bool            // the member next of a list is the URL of the next page, and not a cursor
 	Links    bool            // a list has Link
+	Limit    int             // how many items a page has if the request does not say it; 0: 10
 	FromZero bool            // the first page of a list is 0, and not 1
 }
 
@@ -263,7 +264,7 @@ func has(member any, value string) bool {
 func (g *Garden) list(r *http.Request) *Answer {
 	query := r.URL.Query()
 	all := g.selected(r)
-	limit := cmp.Or(Number(query.Get("limit")), 10)
+	limit := cmp.Or(Number(query.Get("limit")), g.Limit, 10)
 	from := Number(query.Get("offset")) + Number(strings.TrimPrefix(query.Get("cursor"), "c"))
 	switch page := Number(query.Get("page")); {
 	case g.FromZero:
