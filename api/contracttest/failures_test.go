@@ -7,14 +7,12 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/run"
 
-	"github.com/plantstore/plantstore/api/contracttest/report"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -101,36 +99,6 @@ func TestRunTellsACauseOnce(t *testing.T) {
 	whole := "the document does not list 500 for getThing\n\tsent: "
 	if strings.Count(text, whole) != 1 || !strings.Contains(text, "getThing responds with 500, as before") {
 		t.Errorf("it tells:\n%s", text)
-	}
-}
-
-// A service may close a connection after a response; one that closes it again has failed.
-func TestClosedConnection(t *testing.T) {
-	t.Parallel()
-	for closed, want := range map[int]string{0: "", 1: "", 2: "GET gives no response", 3: "the service accepts no connection"} {
-		c := small(Options{})
-		left := closed
-		transport := roundTripper(func(r *http.Request) (*http.Response, error) {
-			if closed == 3 {
-				return nil, fmt.Errorf("dial: %w", syscall.ECONNREFUSED)
-			} else if left--; left >= 0 {
-				return nil, fmt.Errorf("read: %w", syscall.ECONNRESET)
-			}
-			return faulty{404, http.Header{}, ""}.RoundTrip(r)
-		})
-		for _, test := range testsOf(c) {
-			if test.Name == "no path /nowhere" {
-				failures, _ := attempt(test, Target{URL: "http://things.example", Transport: transport})
-				if got := ""; len(failures) > 0 || want != "" {
-					for _, f := range failures {
-						got += report.Title(f.Cause)
-					}
-					if got != want {
-						t.Errorf("after %d closed connections the cause is %q, want %q", closed, got, want)
-					}
-				}
-			}
-		}
 	}
 }
 

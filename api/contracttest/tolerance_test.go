@@ -10,41 +10,6 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
-// What OpenAPI and HTTP allow is no fault, unless the options ask for more.
-func TestNoFalseAlarms(t *testing.T) {
-	t.Parallel()
-	document := strings.Replace(smallDocument, `"404": {description: None.}`, `default: {description: All others., content: {application/json: {schema: {properties: {id: {}}}}}}`, 1)
-	with := func(x Interaction, name string, values ...string) Interaction { x.Header[name] = values; return x }
-	at := func(method, path string, status int) Interaction {
-		return Interaction{Method: method, URL: "http://things.example" + path, Path: path, Status: status, Header: http.Header{}}
-	}
-	for name, c := range map[string]struct {
-		x     Interaction
-		exact bool // it is a fault if exactly what is documented is allowed
-	}{
-		"a header":                          {with(thing(200, `{"id":3}`), "Server", "x"), true},
-		"a charset":                         {with(thing(200, `{"id":3}`), "Content-Type", "application/json; charset=utf-8"), true},
-		"a member that the schema allows":   {thing(200, `{"id":3,"more":1}`), true},
-		"a body that is not described":      {thing(400, `{}`), true},
-		"null without a type":               {thing(404, `{"id":null}`), false},
-		"null for an object without a type": {thing(404, `null`), false},
-		"304 without the body of default":   {at("GET", "/things/3", 304), false},
-		"a redirect for a slash":            {at("GET", "/things/3/", 307), true},
-		"a path with a slash is the same":   {at("GET", "/things/3/", 200), true},
-		"OPTIONS anywhere, for CORS":        {at("OPTIONS", "/nowhere", 200), true},
-		"Allow in two lines":                {with(at("POST", "/things/3", 405), "Allow", "GET", "HEAD"), true},
-		"a method that is not implemented":  {with(at("TRACE", "/things/3", 501), "Allow", "GET"), false},
-	} {
-		for undeclared, want := range map[Undeclared]bool{Ignore: false, Exact: c.exact} {
-			contract, err := New([]byte(document), Options{Service: Service{Undeclared: undeclared}})
-			must.NoError(t, err)
-			if faults := contract.judge.Faults(c.x); len(faults) > 0 != want {
-				t.Errorf("%s, undeclared %d: the faults are %v", name, undeclared, faults)
-			}
-		}
-	}
-}
-
 // A format that is not known is neither tried nor asserted, null is not sent where no type
 // allows it, and a method that no standard has is not sent.
 func TestNothingIsMadeUp(t *testing.T) {

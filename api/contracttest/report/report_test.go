@@ -207,30 +207,6 @@ func TestCauses(t *testing.T) {
 	}
 }
 
-// Promises are grouped by operation, and within one by what they are about.
-func TestGroups(t *testing.T) {
-	t.Parallel()
-	l := ledgerOf(promises...)
-	l.Note("test", promisesOf("createPot, 201", "any operation, 500")...)
-	r := New(Document{Title: "Pots", Operations: []Operation{{ID: "createPot", Summary: "POST /pots"}}}, l)
-	if r.Count != (Count{Kept: 2, Untried: 5}) || r.All() != 7 {
-		t.Errorf("the count is %v", r.Count)
-	}
-	var got []string
-	for _, g := range r.groups {
-		for _, row := range g.Kinds {
-			got = append(got, g.Name+": "+row.Name)
-		}
-	}
-	want := []string{
-		"createPot: responses", "createPot: body", "createPot: effects", "createPot: parameters", "createPot: security",
-		"the service: shared responses", "the service: paths and methods",
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("the groups are %q, want %q", got, want)
-	}
-}
-
 // An operation counts once, however often it has succeeded or failed.
 func TestReached(t *testing.T) {
 	t.Parallel()

@@ -3,7 +3,6 @@ package judge
 import (
 	"errors"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 
@@ -41,60 +40,6 @@ func thingsJudge(t *testing.T) *Judge {
 	things, err := document.Parse([]byte(thingsDocument))
 	must.NoError(t, err)
 	return New(things, nil, Settings{})
-}
-
-// A valid request is accepted with a status that the document lists as a success, or has a condition
-// that does not hold.
-func TestAccepted(t *testing.T) {
-	t.Parallel()
-	judge := thingsJudge(t)
-	for _, c := range []struct {
-		x    scenario.Interaction
-		rank scenario.Rank
-		is   bool
-	}{
-		{thing(200, `{}`), 0, true},
-		{thing(202, `{}`), scenario.Undocumented, false}, // the default is no success beside 200
-		{thing(400, `{}`), scenario.Behaviour, false},
-		{thing(500, `{}`), scenario.Crash, false},
-		{thing(412, `{}`), scenario.Behaviour, false},
-		{thing(412, `{}`, "If-Match"), 0, true},
-		{thing(304, ``, "If-None-Match"), 0, true},
-		{thing(304, ``, "If-Match"), scenario.Behaviour, false},
-	} {
-		err := judge.Accepted(c.x, scenario.Promise{})
-		broken, _ := errors.AsType[scenario.Broken](err)
-		if (err == nil) != c.is || broken.Rank != c.rank {
-			t.Errorf("%d with %v: %+v", c.x.Status, c.x.RequestHeader, broken)
-		}
-	}
-}
-
-// An integer that is written as a fraction is a fault.
-func TestFraction(t *testing.T) {
-	t.Parallel()
-	faults := thingsJudge(t).Faults(thing(200, `{"id":3.0}`))
-	isFormat := func(f scenario.Fault) bool { return f.Keyword == "format" && f.Where == "body /id" }
-	if !slices.ContainsFunc(faults, isFormat) {
-		t.Errorf("the faults are %v", faults)
-	}
-}
-
-// A condition that does not hold has a title of its own where a response says that nothing has changed, also where the
-// request must be refused for it.
-func TestFalseCondition(t *testing.T) {
-	t.Parallel()
-	judge := thingsJudge(t)
-	x := thing(304, ``, "If-Match")
-	for _, err := range []error{
-		judge.Accepted(x, asPromise("putThing, parameter If-Match type, accepted")),
-		judge.Refused(x, scenario.Violation{Kind: scenario.PreconditionFailed}, scenario.Promise{}),
-	} {
-		broken, _ := errors.AsType[scenario.Broken](err)
-		if want := "putThing: a false If-Match or If-Unmodified-Since gives 304, and not 412"; report.Title(broken.Cause) != want {
-			t.Errorf("the cause is %q, want %q", report.Title(broken.Cause), want)
-		}
-	}
 }
 
 // What has been changed in a request is not why it fails if the plainest one fails with the same status, or if the
@@ -188,43 +133,6 @@ func TestRoots(t *testing.T) {
 	}
 }
 
-const patternDocument = `
-openapi: 3.0.3
-info: {title: Patterns, version: "1"}
-paths:
-  /patterns:
-    put:
-      operationId: putPattern
-      requestBody: {content: {application/json: {schema: {$ref: "#/components/schemas/Pattern"}}}}
-      responses: {"200": {description: Put.}}
-components:
-  schemas:
-    Pattern:
-      oneOf:
-        - {type: object, required: [equalTo], properties: {equalTo: {type: string}}}
-        - {type: object, required: [contains], properties: {contains: {type: string}}}
-`
-
-// A body that is two things at once has another cause than one that is none.
-func TestSeveral(t *testing.T) {
-	t.Parallel()
-	patterns, err := document.Parse([]byte(patternDocument))
-	must.NoError(t, err)
-	judge := New(patterns, nil, Settings{})
-	for body, want := range map[string]string{
-		`{"equalTo":"a","contains":"b"}`: "Pattern in requests: an object that several schemas of the oneOf allow is accepted",
-		`{}`:                             "Pattern in requests: a value of another type is accepted",
-		`[]`:                             "Pattern in requests: a value of another type is accepted",
-	} {
-		x := scenario.Interaction{Method: "PUT", Path: "/patterns", RequestBody: []byte(body), Status: 200}
-		why := scenario.Violation{Kind: scenario.InvalidBody, In: "body"}
-		broken, _ := errors.AsType[scenario.Broken](judge.Refused(x, why, asPromise("putPattern, body oneOf, refused")))
-		if report.Title(broken.Cause) != want {
-			t.Errorf("of %s the cause is %q, want %q", body, report.Title(broken.Cause), want)
-		}
-	}
-}
-
 // A client is asked to read right responses only, so it hides no fault of a wrong one.
 func TestClient(t *testing.T) {
 	t.Parallel()
@@ -236,26 +144,6 @@ func TestClient(t *testing.T) {
 		faults := judge.Faults(thing(200, body))
 		if len(faults) != 1 || faults[0].Where != want {
 			t.Errorf("of %s the faults are %v, want one of %s", body, faults, want)
-		}
-	}
-}
-
-// A client of an earlier document reads a failure that it does not know as the one that it knows.
-func TestEarlierFailures(t *testing.T) {
-	t.Parallel()
-	const failure = `"400": {description: Refused., content: {application/json: {schema: {type: object, required: [code]}}}}`
-	text := strings.Replace(thingsDocument, "default: {description: All others.}", failure, 1)
-	earlier, err := document.Parse([]byte(text))
-	must.NoError(t, err)
-	judge := thingsJudge(t)
-	judge.Earlier = map[string]*document.Document{"version 1": earlier}
-	for body, want := range map[string]string{`{"code":1}`: "", `{}`: "to a client of version 1, body /code required"} {
-		got := ""
-		for _, fault := range judge.Faults(thing(409, body)) {
-			got += fault.Where + " " + fault.Keyword
-		}
-		if got != want {
-			t.Errorf("of %s the faults are %q, want %q", body, got, want)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package plan
 import (
 	"errors"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -297,89 +296,5 @@ func TestSameSeed(t *testing.T) {
 	}
 	if one, other := bodies(), bodies(); len(one) < 50 || !slices.Equal(one, other) {
 		t.Errorf("%d requests differ from %d others", len(one), len(other))
-	}
-}
-
-// A service that responds to two creates alike stores nothing.
-func TestConfirm(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ one, other, want string }{
-		{`{"id":1}`, `{"id":1}`, "untried: it was inferred, and the service responds to each create alike"},
-		{`{"id":1}`, `{"id":2}`, "kept"},
-		{``, ``, "kept"},
-	} {
-		p := planOf(t, Settings{})
-		one, other := p.Draft("a test").Confirmations(p.Resources.CreatedBy("createPot"))
-		if one.Of.ID == other.Of.ID {
-			t.Errorf("both creates have the identity %v", one.Of.ID)
-		}
-		err := draft.AreAlike(scenario.Interaction{Body: []byte(c.one)}, scenario.Interaction{Body: []byte(c.other)})
-		if got := said(err); got != c.want {
-			t.Errorf("%q and %q: %s, want %s", c.one, c.other, got, c.want)
-		}
-	}
-}
-
-// What a create makes is tried again without what is optional, unless the test has chosen it.
-func TestCreation(t *testing.T) {
-	t.Parallel()
-	p := planOf(t, Settings{})
-	x := p.Resources.CreatedBy("createPot")
-	thing := &scenario.Thing{Creator: "createPot", ID: int64(7)}
-	creation, err := p.Draft("a test").Creation(x, thing)
-	must.NoError(t, err)
-	if len(creation.Least) != 1 || creation.Least["id"] != int64(7) {
-		t.Errorf("it is tried again with %v", creation.Least)
-	}
-	thing.Sent = map[string]any{"color": "red"}
-	creation, err = p.Draft("a test").Creation(x, thing)
-	must.NoError(t, err)
-	if creation.Least != nil {
-		t.Error("what a test has chosen is replaced")
-	}
-}
-
-// A response must have what was sent, as far as it shows it.
-func TestShows(t *testing.T) {
-	t.Parallel()
-	p := planOf(t, Settings{})
-	get := p.Document.Operation("getPot")
-	for _, c := range []struct {
-		body string
-		sent map[string]any
-		want bool
-	}{
-		{`{"id":7,"color":"red"}`, map[string]any{"id": int64(7), "color": "red"}, true},
-		{`{"id":7,"color":"blue"}`, map[string]any{"color": "red"}, false},
-		{`{"id":7}`, map[string]any{"color": "red"}, false},
-		{`{"id":7}`, map[string]any{"color": nil}, true},
-		{`{"id":7}`, map[string]any{"other": 1}, true},                     // no response has it
-		{`{"id":7,"color":" Red "}`, map[string]any{"color": "red"}, true}, // a service may trim it
-		{`{"id":7,"size":2}`, map[string]any{"size": 1}, false},
-		{`[]`, map[string]any{"color": "red"}, true},
-	} {
-		x := scenario.Interaction{Status: http.StatusOK, Body: []byte(c.body)}
-		if err := p.Shows(x, c.sent, get); (err == nil) != c.want {
-			t.Errorf("%s after %v: %v", c.body, c.sent, err)
-		}
-	}
-}
-
-// Location and Link lead within the service.
-func TestLeadsTo(t *testing.T) {
-	t.Parallel()
-	x := scenario.Interaction{URL: "http://pots.example/base/pots?limit=1", Path: "/pots"}
-	for reference, want := range map[string]string{
-		"/base/pots/7":                       "/pots/7",
-		"pots/7":                             "/pots/7",
-		"http://pots.example/base/pots/7":    "/pots/7",
-		"http://elsewhere.example/base/pots": "",
-		"/pots/7":                            "",
-		"http://pots.example/baseless":       "",
-	} {
-		path, _, err := draft.LeadsTo(x, reference)
-		if path != want || (err == nil) != (want != "") {
-			t.Errorf("%s leads to %q, %v; want %q", reference, path, err, want)
-		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -258,43 +257,6 @@ func TestCreateAgain(t *testing.T) {
 	outcome, sent = outcomeOf(t, pots("id"), creating(&scenario.Thing{Creator: "createPot"}))
 	if outcome.IsKept() || len(sent) != 4 { // two more confirm that it creates something
 		t.Errorf("%s after %q", said(outcome), sent)
-	}
-}
-
-// What was inferred of a service that stores nothing accuses it of nothing.
-func TestInferredOfMock(t *testing.T) {
-	t.Parallel()
-	mock := func(r *http.Request, _ string) (int, string) {
-		if r.Method == http.MethodPost {
-			return http.StatusCreated, `{"id":1}`
-		}
-		return http.StatusOK, `{"id":1}`
-	}
-	forgetful := func(r *http.Request, body string) (int, string) {
-		if r.Method == http.MethodPost {
-			return http.StatusCreated, body
-		}
-		return http.StatusOK, `{"id":1}`
-	}
-	for name, c := range map[string]struct {
-		service service
-		want    string
-	}{
-		"a mock":                  {mock, "untried: it was inferred"},
-		"a wrong service":         {forgetful, "broken: was sent"},
-		"a service that is right": {pots("none"), "kept"},
-	} {
-		target := &recorded{service: c.service}
-		runner := runnerOf(t)
-		tests := slices.Collect(runner.Plan.Tests(t.Context()))
-		i := slices.IndexFunc(tests, func(test plan.Test) bool { return strings.HasSuffix(test.Name, ": a read sees a create") })
-		if i < 0 {
-			t.Fatal("there is no such test")
-		}
-		outcome := runner.Run(t.Context(), tests[i], Target{URL: "http://pots.example", Transport: target})
-		if !strings.HasPrefix(said(outcome), c.want) {
-			t.Errorf("%s: %s, want %s", name, said(outcome), c.want)
-		}
 	}
 }
 
