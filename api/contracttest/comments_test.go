@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/plantstore/plantstore/internal/testing/must"
+	"github.com/plantstore/plantstore/internal/testing/toy"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	sch "github.com/plantstore/plantstore/api/contracttest/internal/schema"
@@ -21,62 +22,18 @@ import (
 // commentService is a service of testdata/comments.yaml: its schemas are
 // recursive, and it assigns identities.
 func commentService(c *Contract) *service {
-	var ids []string
-	comments := map[string]map[string]any{}
 	problem := func(status int) *reply {
 		failed := newReply(status, map[string]any{"title": http.StatusText(status), "status": status})
 		failed.header.Set("Content-Type", "application/problem+json")
 		return failed
 	}
-	clean := func(v any) any {
-		return named([]*openapi3.Schema{c.document.Spec.Components.Schemas["Comment"].Value}, v)
-	}
-	one := func(then func(q call, comment map[string]any) *reply) func(call) *reply {
-		return func(q call) *reply {
-			if comments[q.id] == nil {
-				return problem(404)
-			}
-			return then(q, comments[q.id])
-		}
-	}
-	return &service{
-		contract: c, credentials: Credentials{"token": "letmein"}, failure: problem,
-		respond: map[string]func(call) *reply{
-			"createComment": func(q call) *reply {
-				comment := clean(q.body).(map[string]any)
-				id := fmt.Sprintf("01935a7e-8d3c-7c1e-9a55-%012d", len(ids)+1)
-				comment["id"], comment["created"] = id, "2026-11-20T09:00:00Z"
-				ids, comments[id] = append(ids, id), comment
-				created := newReply(201, comment)
-				created.header.Set("Location", "/comments/"+id)
-				return created
-			},
-			"listComments": func(q call) *reply {
-				items, limit := []any{}, 5
-				if text := q.URL.Query().Get("limit"); text != "" {
-					_, _ = fmt.Sscan(text, &limit)
-				}
-				for _, id := range slices.Backward(ids) {
-					author := q.URL.Query().Get("author")
-					if c := comments[id]; c != nil && len(items) < limit && (author == "" || c["author"] == author) {
-						items = append(items, c)
-					}
-				}
-				return newReply(200, map[string]any{"items": items})
-			},
-			"readComment": one(func(_ call, comment map[string]any) *reply { return newReply(200, comment) }),
-			"updateComment": one(func(q call, old map[string]any) *reply {
-				comment := clean(q.body).(map[string]any)
-				comment["id"], comment["created"] = old["id"], old["created"]
-				comments[q.id] = comment
-				return newReply(200, comment)
-			}),
-			"deleteComment": one(func(q call, _ map[string]any) *reply {
-				delete(comments, q.id)
-				return newReply(204, nil)
-			}),
-		},
-	}
+	comments := toy.New(toy.Habits{
+		Assigns: true, NewID: func(n int) any { return fmt.Sprintf("01935a7e-8d3c-7c1e-9a55-%012d", n-1000) },
+		Sets: map[string]any{"created": "2026-11-20T09:00:00Z"}, Items: "items", Limit: 5, Newest: true,
+	})
+	s := &service{contract: c, credentials: Credentials{"token": "letmein"}, failure: problem, isExact: true, respond: map[string]func(call) *reply{}}
+	s.store(func(q call) *toy.Answer { return comments.Answer(q.Request) })
+	return s
 }
 
 func TestRecursiveDocument(t *testing.T) {

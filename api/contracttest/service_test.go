@@ -29,6 +29,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/plantstore/plantstore/internal/testing/must"
+	"github.com/plantstore/plantstore/internal/testing/toy"
 )
 
 // service is a right server of a document: kin-openapi alone decides what is
@@ -39,6 +40,7 @@ type service struct {
 	respond     map[string]func(call) *reply
 	failure     func(status int) *reply
 	failureOf   func(r *document.Operation, status int) *reply // nil: failure
+	isExact     bool                                           // responses have only members that schemas name
 
 	// Requests come at the same time, and the functions change what they share.
 	mu sync.Mutex
@@ -154,6 +156,47 @@ func (s *service) reply(r *http.Request) *reply {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.respond[route.ID](c)
+}
+
+// store lets a garden respond to the requests for which there is no function.
+func (s *service) store(answer func(q call) *toy.Answer) {
+	for _, operation := range s.contract.document.Operations {
+		if s.respond[operation.ID] != nil {
+			continue
+		}
+		s.respond[operation.ID] = func(q call) *reply {
+			body := q.body
+			if body == nil {
+				body = map[string]any{}
+			}
+			if q.body != nil || q.ContentLength == 0 {
+				q.Body = io.NopCloser(bytes.NewReader(jsonvalue.Encode(body)))
+			}
+			return s.shown(operation, answer(q))
+		}
+	}
+}
+
+// shown is a response as the document has it: with a body and headers only where it has them.
+func (s *service) shown(operation *document.Operation, a *toy.Answer) *reply {
+	response := operation.Response(a.Status)
+	if response == nil || a.Status >= http.StatusBadRequest {
+		return s.failure(a.Status)
+	}
+	shown := newReply(a.Status, nil)
+	if len(response.Content) > 0 {
+		body := a.Body
+		if s.isExact {
+			body = named([]*openapi3.Schema{operation.ResultOf(a.Status)}, body)
+		}
+		shown = newReply(a.Status, body)
+	}
+	for name := range response.Headers {
+		if value := a.Header.Get(name); value != "" {
+			shown.header.Set(name, value)
+		}
+	}
+	return shown
 }
 
 // authenticate accepts the credentials of the service.

@@ -1,45 +1,19 @@
 package contracttest
 
 import (
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 
-	sch "github.com/plantstore/plantstore/api/contracttest/internal/schema"
+	"github.com/plantstore/plantstore/internal/testing/toy"
 )
 
 // parcelService is a service of testdata/shipping.yaml: composed schemas, API
 // keys, and identities that the client chooses.
 func parcelService(c *Contract) *service {
-	version := 0
-	parcels := map[string]map[string]any{}
 	failure := func(status int) *reply { return newReply(status, map[string]any{"reason": http.StatusText(status)}) }
-	tag := func(p map[string]any) string { return fmt.Sprintf(`"v%v"`, p["version"]) }
-	store := func(code string, body map[string]any) map[string]any {
-		version++
-		parcel := map[string]any{"code": code, "version": version}
-		for _, name := range []string{"item", "to", "note"} {
-			if value, ok := body[name]; ok {
-				parcel[name] = named(sch.Members(sch.Parts(c.document.Spec.Components.Schemas["Parcel"].Value), name), value)
-			}
-		}
-		parcels[code] = parcel
-		return parcel
-	}
-	one := func(then func(q call, parcel map[string]any) *reply) func(call) *reply {
-		return func(q call) *reply {
-			if parcels[q.id] == nil {
-				return failure(404)
-			}
-			return then(q, parcels[q.id])
-		}
-	}
-	matches := func(header string, parcel map[string]any) bool {
-		return header == "*" || strings.Contains(header, tag(parcel))
-	}
-	return &service{
-		contract: c, failure: failure,
+	s := &service{
+		contract: c, failure: failure, isExact: true,
 		credentials: Credentials{"apiKey": "key", "account": "7", "staff": "fern:moss", "signature": "abc", "session": "s1"},
 		respond: map[string]func(call) *reply{
 			"status": func(call) *reply {
@@ -53,33 +27,11 @@ func parcelService(c *Contract) *service {
 				price.header.Set("X-Cache", "miss, stale")
 				return price
 			},
-			"createParcel": func(q call) *reply {
-				code := q.body["code"].(string)
-				if parcels[code] != nil {
-					return failure(409)
-				}
-				return newReply(201, store(code, q.body))
-			},
-			"getParcel": one(func(q call, parcel map[string]any) *reply {
-				got := newReply(200, parcel)
-				if header := q.Header.Get("If-None-Match"); header != "" && matches(header, parcel) {
-					got = newReply(304, nil)
-				}
-				got.header.Set("ETag", tag(parcel))
-				return got
-			}),
-			"replaceParcel": one(func(q call, parcel map[string]any) *reply {
-				if header := q.Header.Get("If-Match"); header != "" && !matches(header, parcel) {
-					return failure(412)
-				}
-				return newReply(200, store(q.id, q.body))
-			}),
-			"deleteParcel": one(func(q call, _ map[string]any) *reply {
-				delete(parcels, q.id)
-				return newReply(204, nil)
-			}),
 		},
 	}
+	parcels := toy.New(toy.Habits{Name: "code", Counts: "version"})
+	s.store(func(q call) *toy.Answer { return parcels.Answer(q.Request) })
+	return s
 }
 
 func TestComposedDocument(t *testing.T) {

@@ -264,38 +264,15 @@ func (s toyService) serve(c *Contract, fault toy.Fault) *service {
 		contract: c, credentials: Credentials{"key": "secret"}, respond: map[string]func(call) *reply{},
 		failure: func(status int) *reply { return newReply(status, nil) },
 	}
-	for _, operation := range c.document.Operations {
-		serves.respond[operation.ID] = func(q call) *reply {
-			var wanted *toy.Answer
-			if s.wants != nil {
-				wanted = s.wants(garden, q)
+	serves.store(func(q call) *toy.Answer {
+		if s.wants != nil {
+			if wanted := s.wants(garden, q); wanted != nil {
+				return wanted
 			}
-			if wanted == nil {
-				q.Body = io.NopCloser(bytes.NewReader(jsonvalue.Encode(objectOf(q.body))))
-				wanted = garden.AnswerWith(fault, q.Request)
-			}
-			return shownBy(operation, wanted)
 		}
-	}
+		return garden.AnswerWith(fault, q.Request)
+	})
 	return serves
-}
-
-// objectOf is an object, or an empty one.
-func objectOf(body map[string]any) map[string]any {
-	if body == nil {
-		return map[string]any{}
-	}
-	return body
-}
-
-// shownBy is a response as the document has it: only where it has a body.
-func shownBy(operation *document.Operation, a *toy.Answer) *reply {
-	shown := newReply(a.Status, nil)
-	if response := operation.Response(a.Status); response != nil && len(response.Content) > 0 {
-		shown = newReply(a.Status, a.Body)
-	}
-	maps.Copy(shown.header, a.Header)
-	return shown
 }
 
 // toyDocument is testdata/toy.yaml with edits, of which only some paths are left.

@@ -33,6 +33,8 @@ type Habits struct {
 	Assigns  bool            // it chooses the ids
 	NewID    func(n int) any // the id that it chooses; nil: n
 	Name     string          // the member with the id; empty: id
+	Counts   string          // the member with the version; empty: none
+	Newest   bool            // a list begins with what was created last
 	Puts     bool            // a PUT creates what is not there
 	Sets     map[string]any  // members that it sets in each create
 	Defaults map[string]any  // of what a create or a replacement leaves out
@@ -184,7 +186,11 @@ func (g *Garden) show(code int, p *Planted, isChanged bool) *Answer {
 		g.Versions++
 		p.Version = g.Versions
 	}
-	return &Answer{code, http.Header{"Etag": {p.ETag()}}, maps.Clone(p.Members)}
+	members := maps.Clone(p.Members)
+	if g.Counts != "" {
+		members[g.Counts] = p.Version
+	}
+	return &Answer{code, http.Header{"Etag": {p.ETag()}}, members}
 }
 
 // onOne reads, changes or deletes one thing, if the condition of the request holds.
@@ -264,6 +270,9 @@ func has(member any, value string) bool {
 func (g *Garden) list(r *http.Request) *Answer {
 	query := r.URL.Query()
 	all := g.selected(r)
+	if g.Newest {
+		slices.Reverse(all)
+	}
 	limit := cmp.Or(Number(query.Get("limit")), g.Limit, 10)
 	from := Number(query.Get("offset")) + Number(strings.TrimPrefix(query.Get("cursor"), "c"))
 	switch page := Number(query.Get("page")); {
