@@ -1,6 +1,7 @@
 package contracttest
 
 import (
+	_ "embed"
 	"net/http"
 	"slices"
 	"strconv"
@@ -11,37 +12,8 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
-const chooseDocument = `
-openapi: 3.0.3
-info: {title: Things, version: "1"}
-paths:
-  /things:
-    post:
-      operationId: addThing
-      tags: [things]
-      requestBody: {required: true, content: {application/json: {schema: {type: object, properties: {name: {type: string}}}}}}
-      responses:
-        "201":
-          description: Added.
-          content: {application/json: {schema: {type: object, required: [id], properties: {id: {type: integer}, name: {type: string}}}}}
-    delete: {operationId: clearThings, responses: {"204": {description: None is left.}}}
-  /things/{id}:
-    get:
-      operationId: getThing
-      tags: [things]
-      parameters: [{name: id, in: path, required: true, schema: {type: integer}}]
-      responses:
-        "200":
-          description: A thing.
-          content: {application/json: {schema: {type: object, required: [id], properties: {id: {type: integer}, name: {type: string}}}}}
-        "404": {description: None.}
-  /admin/shutdown:
-    post: {responses: {"204": {description: It ends.}}}
-  /logout:
-    get: {operationId: endSession, responses: {"200": {description: Good bye.}}}
-  /admin/reset-date:
-    get: {operationId: getResetDate, responses: {"200": {description: A date.}}}
-`
+//go:embed testdata/choose.yaml
+var chooseDocument string
 
 // The options choose operations in several ways. What ends the service or drops its data must be named.
 func TestChoose(t *testing.T) {

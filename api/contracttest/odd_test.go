@@ -2,6 +2,7 @@ package contracttest
 
 import (
 	"bytes"
+	_ "embed"
 	"io"
 	"net/http"
 	"regexp"
@@ -17,30 +18,9 @@ import (
 )
 
 // notesDocument says little, as many documents do: its body has no type and is optional.
-const notesDocument = `
-openapi: 3.0.3
-info: {title: Notes, version: "1"}
-paths:
-  /notes:
-    post:
-      operationId: addNote
-      parameters: [{name: q, in: query, schema: {type: string}}]
-      requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Note'}}}}
-      responses: {"200": {$ref: '#/components/responses/Note'}, "422": {$ref: '#/components/responses/Problem'}}
-  /notes/{name}:
-    parameters: [{name: name, in: path, required: true, schema: {type: string, pattern: '^[a-z]{0,9}$'}}]
-    patch:
-      operationId: changeNote
-      parameters: [{name: If-Match, in: header, schema: {type: string}}]
-      requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/Note'}}}}
-      responses: {"200": {$ref: '#/components/responses/Note'}, "404": {$ref: '#/components/responses/Problem'}, "412": {$ref: '#/components/responses/Problem'}, "422": {$ref: '#/components/responses/Problem'}}
-components:
-  responses:
-    Note: {description: A note., content: {application/json: {schema: {type: object}}}}
-    Problem: {description: A failure., content: {application/json: {schema: {type: object, required: [detail], properties: {detail: {type: string}}}}}}
-  schemas:
-    Note: {properties: {text: {type: string, maxLength: 20}, meta: {type: object, properties: {by: {type: string}}}}}
-`
+//
+//go:embed testdata/notes.yaml
+var notesDocument string
 
 // noteService is a right service of notesDocument.
 func noteService(c *Contract) *service {

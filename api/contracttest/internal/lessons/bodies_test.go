@@ -1,6 +1,7 @@
 package lessons
 
 import (
+	_ "embed"
 	"net/http"
 	"strings"
 	"testing"
@@ -15,80 +16,9 @@ import (
 )
 
 // ordersDocument has orders, whose bodies name customers, owners, products and tags, and notes, which name nothing.
-const ordersDocument = `
-openapi: 3.0.3
-info: {title: Orders, version: "1"}
-paths:
-  /orders:
-    post:
-      operationId: createOrder
-      requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Order'}}}}
-      responses: {"201": {description: An order., content: {application/json: {schema: {$ref: '#/components/schemas/Order'}}}}}
-  /customers:
-    get: {operationId: listCustomers, responses: {"200": {description: Customers., content: {application/json: {schema: {}}}}}}
-    post:
-      operationId: createCustomer
-      requestBody: {content: {application/json: {schema: {type: object, properties: {name: {type: string}}}}}}
-      responses: {"201": {description: A customer.}}
-    put:
-      operationId: putCustomers
-      requestBody: {content: {application/json: {schema: {type: object, properties: {name: {type: string}}}}}}
-      responses: {"200": {description: Customers.}}
-  /customers/{customer}:
-    parameters: [{name: customer, in: path, required: true, schema: {type: string}}]
-    get: {operationId: getCustomer, responses: {"200": {description: A customer.}, "404": {description: None.}}}
-    put:
-      operationId: putCustomer
-      requestBody: {content: {application/json: {schema: {type: object, properties: {tag_id: {type: string}}}}}}
-      responses: {"200": {description: A customer.}, "404": {description: None.}}
-    delete: {operationId: deleteCustomer, responses: {"204": {description: It is gone.}}}
-  /customers/{customer}/close:
-    parameters: [{name: customer, in: path, required: true, schema: {type: string}}]
-    delete: {operationId: closeCustomer, responses: {"204": {description: It is closed.}}}
-  /papers:
-    get:
-      operationId: listPapers
-      responses:
-        "200": {description: Orders., content: {application/json: {schema: {$ref: '#/components/schemas/Order'}}}}
-        "203": {description: Bills., content: {application/json: {schema: {$ref: '#/components/schemas/Bill'}}}}
-  /doors/{door}:
-    get: {operationId: getDoor, responses: {"200": {description: A door.}}}
-  /notes:
-    post:
-      operationId: createNote
-      requestBody: {content: {application/json: {schema: {type: object, required: [text], properties: {text: {type: string}, mood: {type: string, enum: [good]}}}}}}
-      responses: {"201": {description: A note.}}
-  /texts:
-    post:
-      operationId: createText
-      requestBody: {content: {text/plain: {schema: {type: string}}}}
-      responses: {"201": {description: A text.}}
-components:
-  schemas:
-    Bill: {type: object}
-    Order:
-      type: object
-      required: [customer_id, owner]
-      properties:
-        id: {type: string}
-        order_id: {type: string}
-        order_name: {type: string}
-        order_slug: {type: string}
-        order_key: {type: string}
-        customer_id: {type: string}
-        customer_number: {type: integer}
-        owner: {type: object, required: [id], properties: {id: {type: integer}, uuid: {type: string}, ID: {type: string}, name: {type: string}}}
-        lines: {type: array, items: {type: object, required: [product_id], properties: {product_id: {type: string}, id: {type: string}, text: {type: string}}}}
-        tag_ids: {type: array, items: {type: string}}
-        place: {type: string, format: uuid}
-        note: {type: string}
-        free: {}
-        empty: {type: string, maxLength: 0}
-        a/b: {type: string}
-        tenant_id: {type: string}
-        unit_id: {type: integer}
-        mixed_id: {anyOf: [{type: integer}, {type: string}]}
-`
+//
+//go:embed testdata/orders.yaml
+var ordersDocument string
 
 // ordersRead is what is known of ordersDocument before there is a response. The options give a tenant.
 func ordersRead(t *testing.T) *Lessons {

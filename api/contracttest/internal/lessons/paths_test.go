@@ -1,6 +1,7 @@
 package lessons
 
 import (
+	_ "embed"
 	"net/http"
 	"strings"
 	"testing"
@@ -13,40 +14,9 @@ import (
 )
 
 // boardsDocument has boards in rooms. Nothing says what creates a room.
-const boardsDocument = `
-openapi: 3.0.3
-info: {title: Boards, version: "1"}
-paths:
-  /rooms:
-    get:
-      operationId: listRooms
-      responses: {"200": {description: Rooms., content: {application/json: {schema: {}}}}}
-  /rooms/{room}:
-    parameters: [{name: room, in: path, required: true, schema: {type: string}}]
-    delete:
-      operationId: deleteRoom
-      responses: {"200": {description: It is gone.}}
-  /rooms/{room}/boards:
-    parameters: [&room {name: room, in: path, required: true, schema: {type: string}}]
-    get:
-      operationId: listBoards
-      responses: {"200": {description: Boards., content: {application/json: {schema: {}}}}}
-  /halls/{hall}/boards:
-    parameters: [{name: hall, in: path, required: true, schema: {type: string}}]
-    get:
-      operationId: listBoardsOfHall
-      responses: {"200": {description: Boards., content: {application/json: {schema: {}}}}}
-  /rooms/{roomId}/boards/{board_id}:
-    parameters:
-      - {name: roomId, in: path, required: true, schema: {type: string}}
-      - {name: board_id, in: path, required: true, schema: {type: string}}
-    get:
-      operationId: getBoard
-      responses: {"200": {description: A board., content: {application/json: {schema: {}}}}}
-    delete:
-      operationId: deleteBoard
-      responses: {"204": {description: It is gone.}}
-`
+//
+//go:embed testdata/boards.yaml
+var boardsDocument string
 
 // The parameters of a path belong together: a board is asked for in the room that it has, or in which it was seen. One that an
 // operation has not found, or that was deleted, is not asked for again.

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	_ "embed"
 	"errors"
 	"maps"
 	"slices"
@@ -17,46 +18,8 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
-const potsDocument = `
-openapi: 3.0.3
-info: {title: Pots, version: "1"}
-paths:
-  /pots:
-    post:
-      operationId: createPot
-      requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/Pot'}}}}
-      responses:
-        "201": {description: Created., content: {application/json: {schema: {$ref: '#/components/schemas/Pot'}}}}
-        "409": {description: It exists.}
-    get:
-      operationId: listPots
-      parameters:
-        - {name: color, in: query, schema: {type: string}}
-        - {name: limit, in: query, schema: {type: integer, minimum: 1, maximum: 100, default: 10}}
-        - {name: after, in: query, schema: {type: integer}}
-      responses:
-        "200": {description: Pots., content: {application/json: {schema: {type: array, items: {$ref: '#/components/schemas/Pot'}}}}}
-  /pots/{id}:
-    parameters: [{name: id, in: path, required: true, schema: {type: integer}}]
-    get:
-      operationId: getPot
-      responses:
-        "200": {description: A pot., content: {application/json: {schema: {$ref: '#/components/schemas/Pot'}}}}
-        "404": {description: None.}
-    put:
-      operationId: putPot
-      parameters: [{name: if-match, in: header, schema: {type: string}}]
-      requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/Pot'}}}}
-      responses:
-        "200": {description: Replaced., content: {application/json: {schema: {$ref: '#/components/schemas/Pot'}}}}
-        "404": {description: None.}
-    delete:
-      operationId: deletePot
-      responses: {"204": {description: Gone.}, "404": {description: None.}}
-components:
-  schemas:
-    Pot: {type: object, required: [id], properties: {id: {type: integer}, color: {type: string, maxLength: 40}, size: {type: integer}}}
-`
+//go:embed testdata/fewpots.yaml
+var potsDocument string
 
 func planOf(t *testing.T, settings Settings) *Planner {
 	t.Helper()

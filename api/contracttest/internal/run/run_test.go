@@ -3,6 +3,7 @@ package run
 import (
 	"bytes"
 	"context"
+	_ "embed"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -19,31 +20,8 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
-const potsDocument = `
-openapi: 3.0.3
-info: {title: Pots, version: "1"}
-paths:
-  /watch:
-    get: {operationId: watchPot, responses: {"200": {description: Events., content: {text/event-stream: {schema: {type: string}}}}}}
-  /pots:
-    post:
-      operationId: createPot
-      requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/Pot'}}}}
-      responses:
-        "201": {description: Created., content: {application/json: {schema: {$ref: '#/components/schemas/Pot'}}}}
-        "400": {description: Refused.}
-  /pots/{id}:
-    get:
-      operationId: getPot
-      parameters: [{name: id, in: path, required: true, schema: {type: integer}}]
-      responses:
-        "200": {description: A pot., content: {application/json: {schema: {$ref: '#/components/schemas/Pot'}}}}
-        "404": {description: None.}
-        "429": {description: Too many requests.}
-components:
-  schemas:
-    Pot: {type: object, required: [id], properties: {id: {type: integer}, color: {type: string}}}
-`
+//go:embed testdata/pots.yaml
+var potsDocument string
 
 // service responds to a request with its body.
 type service func(r *http.Request, body string) (status int, response string)
