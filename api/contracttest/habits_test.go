@@ -1,6 +1,7 @@
 package contracttest
 
 import (
+	_ "embed"
 	"net/http"
 	"slices"
 	"strconv"
@@ -10,21 +11,8 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
-const habitsDocument = `
-openapi: 3.0.3
-info: {title: Habits, version: "1"}
-security: [{key: []}]
-components: {securitySchemes: {key: {type: apiKey, in: header, name: X-Key}}}
-paths:
-  /names:
-    get:
-      operationId: listNames
-      responses: {"200": {description: All., content: {application/json: {schema: {type: array, items: {type: string}}}}}}
-    post:
-      operationId: addName
-      requestBody: {required: true, content: {application/json: {schema: {type: object, required: [name], properties: {name: {type: string, maxLength: 9}}}}}}
-      responses: {"201": {description: Added.}, "409": {description: It exists.}, default: {description: All others.}}
-`
+//go:embed testdata/habits.yaml
+var habitsDocument string
 
 // A service that needs no credentials has one cause, whatever it responds to. A create that
 // conflicts with an earlier one is not refused, and what lists show is seen once something was created.

@@ -2,6 +2,7 @@ package draft
 
 import (
 	"cmp"
+	_ "embed"
 	"errors"
 	"fmt"
 	"net/http"
@@ -24,106 +25,9 @@ import (
 
 // libraryDocument has shelves, whose code the client chooses; books on them, of which the service assigns the id; notes,
 // of which only Location has the id; labels, which PUT creates; and lists, whose body is no object.
-const libraryDocument = `
-openapi: 3.0.3
-info: {title: Library, version: "1"}
-paths:
-  /shelves:
-    post:
-      operationId: createShelf
-      requestBody: &shelfBody {content: {application/json: {schema: {$ref: '#/components/schemas/Shelf'}}}}
-      responses: {"201": {description: It is there.}}
-  /shelves/{code}:
-    parameters: [&code {name: code, in: path, required: true, schema: {type: string}}]
-    get:
-      operationId: getShelf
-      responses: {"200": &shelf {description: A shelf., content: {application/json: {schema: {$ref: '#/components/schemas/Shelf'}}}}}
-    put:
-      operationId: putShelf
-      parameters: [{name: If-Match, in: header, required: true, schema: {type: string}}]
-      requestBody: *shelfBody
-      responses: {"200": *shelf}
-    delete: {operationId: deleteShelf, responses: {"204": {description: It is gone.}}}
-  /shelves/{code}/books:
-    parameters: [*code]
-    post:
-      operationId: createBook
-      requestBody: &bookBody {content: {application/json: {schema: {$ref: '#/components/schemas/Book'}}}}
-      responses: {"201": &book {description: A book., content: {application/json: {schema: {$ref: '#/components/schemas/Book'}}}}}
-  /shelves/{code}/books/{id}:
-    parameters: [*code, {name: id, in: path, required: true, schema: {type: integer}}]
-    get: {operationId: getBook, responses: {"200": *book}}
-    patch: {operationId: changeBook, requestBody: *bookBody, responses: {"200": *book}}
-    delete: {operationId: deleteBook, responses: {"204": {description: It is gone.}}}
-  /papers:
-    post:
-      operationId: createPaper
-      requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Book'}}}}
-      responses: {"201": *book}
-  /papers/{id}:
-    parameters: [{name: id, in: path, required: true, schema: {type: integer}}]
-    get: {operationId: getPaper, responses: {"200": *book}}
-    delete: {operationId: deletePaper, responses: {"204": {description: It is gone.}}}
-  /notes:
-    post:
-      operationId: createNote
-      responses: {"201": {description: A note., headers: {Location: {schema: {type: string}}}}}
-  /notes/{id}:
-    parameters: [{name: id, in: path, required: true, schema: {type: string}}]
-    get: {operationId: getNote, responses: {"200": {description: A note.}}}
-    delete: {operationId: deleteNote, responses: {"204": {description: It is gone.}}}
-  /labels/{label}:
-    parameters: [{name: label, in: path, required: true, schema: {type: string}}]
-    get: {operationId: getLabel, responses: {"200": {description: A label.}}}
-    put:
-      operationId: putLabel
-      requestBody: {content: {application/json: {schema: {type: object, required: [name], properties: {name: {type: string}, size: {type: integer}}}}}}
-      responses: {"201": {description: A label.}}
-    delete:
-      operationId: deleteLabel
-      parameters: [{name: label, in: query, schema: {type: string}}]
-      responses: {"204": {description: It is gone.}}
-  /lists:
-    post:
-      operationId: createList
-      requestBody: {content: {application/json: {schema: {type: array, items: {type: string}}}}}
-      responses: {"201": {description: A list., headers: {Location: {schema: {type: string}}}}}
-  /lists/{id}:
-    parameters: [{name: id, in: path, required: true, schema: {type: string}}]
-    get: {operationId: getList, responses: {"200": {description: A list.}}}
-  /loans:
-    parameters:
-      - {name: from, in: query, required: true, schema: {type: integer}}
-      - {name: to, in: query, schema: {type: integer}}
-      - {name: X-Desk, in: header, required: true, schema: {type: string}}
-      - {name: X-Note, in: header, schema: {type: string}}
-      - {name: seat, in: cookie, required: true, schema: {type: string}}
-    get: {operationId: listLoans, responses: {"200": {description: Loans.}}}
-    post:
-      operationId: lend
-      requestBody: {content: {application/x-www-form-urlencoded: {schema: {type: object, properties: {book: {type: string}}}}}}
-      responses: {"200": {description: Lent.}}
-  /desks/{desk}/seats/{seat}:
-    parameters:
-      - {name: seat, in: query, schema: {type: integer}}
-      - {name: desk, in: path, required: true, schema: {type: string}}
-      - {name: seat, in: path, required: true, schema: {type: integer}}
-    get: {operationId: getSeat, responses: {"200": {description: A seat.}}}
-  /scans:
-    post:
-      operationId: scan
-      requestBody: {content: {multipart/form-data: {schema: {type: object, properties: {page: {type: string}}}}}}
-      responses: {"200": {description: It is read.}}
-  /locks:
-    put:
-      operationId: lock
-      parameters: [{name: If-Match, in: header, required: true, schema: {type: string}}]
-      responses: {"200": {description: It is locked.}}
-components:
-  schemas:
-    Shelf: {type: object, required: [room], properties: {code: {type: string}, room: {type: string}, width: {type: integer}}}
-    Book: {type: object, required: [title], properties: {id: {type: integer}, title: {type: string}}}
-`
+//
+//go:embed testdata/library.yaml
+var libraryDocument string
 
 // libraryRead is the document, which is read once.
 var libraryRead = sync.OnceValues(func() (*document.Document, error) { return document.Parse([]byte(libraryDocument)) })

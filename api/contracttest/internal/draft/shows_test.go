@@ -1,6 +1,7 @@
 package draft
 
 import (
+	_ "embed"
 	"errors"
 	"net/http"
 	"testing"
@@ -14,47 +15,9 @@ import (
 )
 
 // cratesDocument has crates: a create returns what it takes, a change something of its own.
-const cratesDocument = `
-openapi: 3.0.3
-info: {title: Crates, version: "1"}
-paths:
-  /crates:
-    post:
-      operationId: createCrate
-      requestBody: &taken {content: {application/json: {schema: {$ref: '#/components/schemas/Crate'}}}}
-      responses: {"201": {description: A crate., content: {application/json: {schema: {$ref: '#/components/schemas/Crate'}}}}}
-  /crates/{id}:
-    parameters: [{name: id, in: path, required: true, schema: {type: string}}]
-    get: {operationId: getCrate, responses: {"200": {description: A crate., content: {application/json: {schema: {$ref: '#/components/schemas/Crate'}}}}}}
-    patch:
-      operationId: changeCrate
-      requestBody: *taken
-      responses: {"200": {description: Changed., content: {application/json: {schema: {type: object, properties: {status: {type: string}}}}}}}
-  /boxes:
-    post: {operationId: createBox, responses: {"201": {description: A box., headers: {Location: {schema: {type: string}}}}}}
-  /boxes/{id}:
-    parameters: [{name: id, in: path, required: true, schema: {type: string}}]
-    get: {operationId: getBox, responses: {"200": {description: A box.}}}
-    patch: {operationId: changeBox, requestBody: *taken, responses: {"200": {description: Changed.}}}
-  /loads:
-    post:
-      operationId: load
-      requestBody: *taken
-      responses: {"201": {description: A crate., content: {application/json: {schema: {$ref: '#/components/schemas/Crate'}}}}}
-components:
-  schemas:
-    Crate:
-      type: object
-      required: [id]
-      properties:
-        id: {type: string}
-        name: {type: string}
-        status: {type: string}
-        secret: {type: string, writeOnly: true}
-        owner: {type: object, properties: {name: {type: string}, secret: {type: string, writeOnly: true}}}
-        box: {allOf: [{type: object, properties: {name: {type: string}}}]}
-        parts: {type: array, items: {type: object, properties: {name: {type: string}, secret: {type: string, writeOnly: true}}}}
-`
+//
+//go:embed testdata/crates.yaml
+var cratesDocument string
 
 // A response has what was sent, unless a right service may have changed it.
 func TestShows(t *testing.T) {

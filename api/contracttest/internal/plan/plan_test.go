@@ -98,26 +98,9 @@ func TestBreadthFirst(t *testing.T) {
 }
 
 // racksDocument has pots in racks, and a delete of all racks. What its operations say beside is not of interest here.
-const racksDocument = `
-openapi: 3.0.3
-info: {title: Racks, version: "1"}
-paths:
-  /racks:
-    delete:
-      operationId: clearRacks
-      parameters: [{name: force, in: query, schema: {type: boolean}}]
-      responses: &done {"204": {description: Done.}, "404": {description: None.}}
-  /racks/{rack}:
-    parameters: [&rack {name: rack, in: path, required: true, schema: {type: string}}]
-    delete: {operationId: deleteRack, responses: *done}
-  /racks/{rack}/pots/{pot}:
-    parameters: [*rack, {name: pot, in: path, required: true, schema: {type: string}}]
-    delete: {operationId: deletePot, responses: *done}
-    put:
-      operationId: putPot
-      requestBody: {content: {application/json: {schema: {type: object, properties: {size: {type: integer}}}}}}
-      responses: *done
-`
+//
+//go:embed testdata/racks.yaml
+var racksDocument string
 
 // A delete comes after what others do with the same thing, one of a part before that of the whole. What no test creates
 // is deleted at the end, and so is all that there is: what is deleted, no test can use any more.

@@ -1,6 +1,7 @@
 package run
 
 import (
+	_ "embed"
 	"io"
 	"maps"
 	"net/http"
@@ -15,24 +16,8 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
-const closedDocument = `
-openapi: 3.0.3
-info: {title: Closed, version: "1"}
-security: [{one: [], other: []}, {token: []}]
-paths:
-  /both: {get: {operationId: both, responses: &ok {"200": {description: OK.}, default: {description: Others.}}}}
-  /basic: {get: {operationId: basic, security: [{basic: []}], responses: *ok}}
-  /query: {get: {operationId: query, security: [{query: []}], parameters: [{name: q, in: query, schema: {type: string}}], responses: *ok}}
-  /open: {get: {operationId: open, security: [], responses: *ok}}
-  /either: {get: {operationId: either, security: [{}, {token: []}], responses: *ok}}
-components:
-  securitySchemes:
-    one: {type: apiKey, in: header, name: x-one}
-    other: {type: apiKey, in: cookie, name: other}
-    query: {type: apiKey, in: query, name: a key}
-    token: {type: http, scheme: bearer, in: header}
-    basic: {type: http, scheme: Basic}
-`
+//go:embed testdata/closed.yaml
+var closedDocument string
 
 // carried records the credentials of the last request, and responds with a status.
 type carried struct {

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	_ "embed"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -8,17 +9,8 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
-const placesDocument = `openapi: 3.0.3
-info: {title: Places, version: "1"}
-paths: {}
-components:
-  schemas:
-    Page: {type: object, properties: {items: {type: array, items: {$ref: '#/components/schemas/Dog'}}, next: {type: string}}}
-    Dog: {allOf: [{$ref: '#/components/schemas/Animal'}, {type: object, properties: {bark/y: {type: object, additionalProperties: {type: string}}}}]}
-    Animal: {type: object, properties: {name: {type: string}, parent: {$ref: '#/components/schemas/Dog'}, self: {allOf: [{$ref: '#/components/schemas/Animal'}]}}}
-    Cat: {anyOf: [{properties: {any: {type: string}}}], oneOf: [{properties: {one: {type: string}}}], properties: {whole: {type: string}}}
-    Circle: {allOf: [{$ref: '#/components/schemas/Circle'}]}
-`
+//go:embed testdata/places.yaml
+var placesDocument string
 
 // The place of a value is in the innermost component, also through parts and items, and schemas may contain
 // themselves.

@@ -47,6 +47,11 @@ func TestMerge(t *testing.T) {
 			"properties of both", `{"properties":{"a":{"type":"string"}}}`, `{"properties":{"a":{"maxLength":2},"b":{"type":"string"}}}`,
 			`{"properties":{"a":{"allOf":[ONE,OTHER]},"b":{"type":"string"}}}`,
 		},
+		{
+			"the stricter bounds", `{"minLength":1,"maxLength":9,"minItems":1,"maxItems":9,"minimum":1,"maximum":9}`, `{"minLength":2,"maxLength":8,"minItems":2,"maxItems":8,"minimum":2,"maximum":8}`,
+			`{"maxItems":8,"maxLength":8,"maximum":8,"minItems":2,"minLength":2,"minimum":2}`,
+		},
+		{"values of both", `{"enum":["a","b"],"required":["a"]}`, `{"enum":["b"],"required":["b"]}`, `{"enum":["b"],"required":["a","b"]}`},
 		{"values of one", `{"enum":["a"]}`, `{}`, `{"enum":["a"]}`},
 		{"required by both", `{"required":["b","a"]}`, `{"required":["a"]}`, `{"required":["a","b"]}`},
 	} {

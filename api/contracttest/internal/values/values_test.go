@@ -103,22 +103,6 @@ func TestWorkIsBounded(t *testing.T) {
 	}
 }
 
-// Of two bounds in allOf the stricter one counts.
-func TestFlatten(t *testing.T) {
-	t.Parallel()
-	const loose = `{"minLength":1,"maxLength":9,"minItems":1,"maxItems":9,"minimum":1,"maximum":9,"enum":[2,3,4],"required":["a"]}`
-	const strict = `{"minLength":2,"maxLength":8,"minItems":2,"maxItems":8,"minimum":2,"maximum":8,"enum":[3,4,5],"required":["b"]}`
-	for _, text := range []string{`{"allOf":[` + loose + `,` + strict + `]}`, `{"allOf":[` + strict + `,` + loose + `]}`} {
-		flat := New(Settings{}).Flatten(schemaOf(t, text))
-		if flat.MinLength != 2 || *flat.MaxLength != 8 || flat.MinItems != 2 || *flat.MaxItems != 8 || *flat.Min != 2 || *flat.Max != 8 {
-			t.Errorf("%s has the bounds of %+v", text, flat)
-		}
-		if len(flat.Enum) != 2 || len(flat.Required) != 2 {
-			t.Errorf("%s has the values %v, and requires %v", text, flat.Enum, flat.Required)
-		}
-	}
-}
-
 // Identities are drawn once, also by generators of other tests, and their schema allows them. They are found again in what
 // has them.
 func TestIdentities(t *testing.T) {
