@@ -149,6 +149,10 @@ var toyFaults = []toyFault{
 		want: []string{"Shelf in responses: /room breaks maxLength", "putShelf, body /room maxLength, refused"},
 	},
 	{
+		of: "shelves", name: "takes the version that was deleted", Fault: toy.Fault{Before: takesDeleted()},
+		want: []string{"putShelf succeeds although the precondition does not hold"},
+	},
+	{
 		of: "shelves", name: "400 for 412", Fault: toy.Fault{At: "^PUT", After: insteadOf(http.StatusPreconditionFailed, http.StatusBadRequest)},
 		want: []string{"putShelf: precondition failed refused with 400"},
 	},
@@ -408,6 +412,21 @@ func storesRefused(g *toy.Garden, q call) *toy.Answer {
 	q.Body = io.NopCloser(bytes.NewReader(jsonvalue.Encode(q.body)))
 	g.Answer(q.Request)
 	return toy.Status(http.StatusBadRequest)
+}
+
+// takesDeleted takes the ETag of what was deleted for that of what is at its path now.
+func takesDeleted() func(*toy.Garden, *http.Request) {
+	deleted := map[string]string{}
+	return func(g *toy.Garden, r *http.Request) {
+		names := strings.Split(r.URL.Path, "/")
+		_, found := g.Find(names[1:])
+		switch {
+		case found != nil && r.Method == http.MethodDelete:
+			deleted[r.URL.Path] = found.ETag()
+		case found != nil && r.Header.Get("If-Match") == deleted[r.URL.Path]:
+			r.Header.Del("If-Match")
+		}
+	}
 }
 
 // plantsDesk makes the desk of a path.

@@ -16,6 +16,26 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
+// conditional adds to the document a PUT with If-Match, a DELETE, and ETags.
+var conditional = strings.NewReplacer(
+	`        "200": {description: A pot.,`, `        "200": {description: A pot., headers: {ETag: {schema: {type: string}}},`,
+	"components:\n", `    put:
+      operationId: putPot
+      parameters:
+        - {name: id, in: path, required: true, schema: {type: integer}}
+        - {name: If-Match, in: header, schema: {type: string}}
+      requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/Pot'}}}}
+      responses:
+        "200": {description: Replaced., content: {application/json: {schema: {$ref: '#/components/schemas/Pot'}}}}
+        "404": {description: None.}
+        "412": {description: Another version is current.}
+    delete:
+      operationId: deletePot
+      parameters: [{name: id, in: path, required: true, schema: {type: integer}}]
+      responses: {"204": {description: Gone.}}
+components:
+`)
+
 // deletable has a DELETE, too.
 func deletable(t *testing.T) *Runner {
 	t.Helper()
