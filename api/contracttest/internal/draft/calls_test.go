@@ -67,43 +67,6 @@ func TestRead(t *testing.T) {
 	}))
 }
 
-// What nothing has changed must be read again byte by byte as it was.
-func TestUnchanged(t *testing.T) {
-	t.Parallel()
-	for again, want := range map[string]string{
-		`{"code":"a"}`:  "",
-		`{"code": "a"}`: `a create of b has changed a from {"code":"a"} to {"code": "a"}`,
-	} {
-		d := library(t).Draft("a test")
-		shelf := &scenario.Thing{Creator: "createShelf", ID: "a"}
-		p := &player{draft: d, responses: []response{{status: 200, body: `{"code":"a"}`}, {status: 200, body: again}}}
-		err := p.play(func(t *Trial) {
-			t.Read(shelf)
-			t.Unchanged(shelf, "a create of %s", "b")
-		})
-		if got := message(err); got != want {
-			t.Errorf("after %s it is %q, want %q", again, got, want)
-		}
-	}
-}
-
-// What is Accepted must succeed, a Call need not.
-func TestCallAccepted(t *testing.T) {
-	t.Parallel()
-	shelf := &scenario.Thing{Creator: "createShelf", ID: "a"}
-	p := &player{draft: library(t).Draft("a test"), responses: []response{{status: 404}}}
-	if err := p.play(func(t *Trial) { t.Accepted(http.MethodDelete, shelf, nil) }); err == nil {
-		t.Error("a call that must be accepted may be refused")
-	}
-	err := p.play(func(t *Trial) {
-		got := t.Call(http.MethodDelete, shelf, nil)
-		t.Require(got.Status != http.StatusNotFound, "got %d", got.Status)
-	})
-	if message(err) != "got 404" {
-		t.Errorf("the test says %v", err)
-	}
-}
-
 // The plainest body has what the service needs, or is none.
 func TestPlainBody(t *testing.T) {
 	t.Parallel()
@@ -130,20 +93,6 @@ func TestDraw(t *testing.T) {
 	d.Draw(one, unknown, other)
 	if one.ID == nil || other.ID == nil || one.ID == other.ID || unknown.ID != nil {
 		t.Errorf("the identities are %v, %v and %v", one.ID, other.ID, unknown.ID)
-	}
-}
-
-// A test draws the same values again, also after other tests have drawn.
-func TestSameDraws(t *testing.T) {
-	t.Parallel()
-	drafts := library(t)
-	one := drafts.Draft("a test")
-	other := drafts.Draft("another test")
-	again := drafts.Draft("a test")
-	const most = 1 << 30
-	drawn := one.Values.Below(most)
-	if drawn == other.Values.Below(most) || drawn != again.Values.Below(most) {
-		t.Error("what is drawn does not depend on the promise of the test alone")
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -51,9 +50,7 @@ func library(t *testing.T, declared ...scenario.Resource) *Drafts {
 type response struct {
 	status   int
 	body     string
-	etag     string
 	location string
-	link     string
 }
 
 // player sends the requests of a draft, as package run does, to a service that responds as told. The last response is
@@ -120,14 +117,6 @@ func (p *player) Send(request scenario.Request, expect scenario.Expectation) (sc
 	return p.last, nil
 }
 
-func (p *player) FirstPage(operation string, query url.Values) (scenario.Request, error) {
-	return p.draft.FirstPage(operation, query)
-}
-
-func (p *player) NextPage(page scenario.Interaction) (scenario.Request, bool, error) {
-	return p.draft.NextPage(page)
-}
-
 // send sends a request, and takes the next response.
 func (p *player) send(request scenario.Request) {
 	target := request.Path
@@ -141,10 +130,8 @@ func (p *player) send(request scenario.Request) {
 		next = p.responses[min(len(p.sent), len(p.responses))-1]
 	}
 	header := http.Header{}
-	for name, value := range map[string]string{"ETag": next.etag, "Location": next.location, "Link": next.link} {
-		if value != "" {
-			header.Set(name, value)
-		}
+	if next.location != "" {
+		header.Set("Location", next.location)
 	}
 	p.last = scenario.Interaction{
 		Method: request.Method, URL: "http://library.example/api" + target, Path: request.Path,

@@ -3,111 +3,13 @@ package draft
 import (
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
-
-// called is a case of TestRequest.
-type called struct {
-	call   scenario.Call
-	sent   []string
-	header http.Header // of the last request
-}
-
-// calls are calls of tests, with the requests that are sent for them.
-var calls = map[string]called{
-	"what is required": {
-		call:   scenario.Call{Operation: "listLoans"},
-		sent:   []string{"GET /loans?from=1"},
-		header: http.Header{"X-Desk": {"Ficus"}, "X-Note": {"given"}},
-	},
-	"what a test says": {
-		call: scenario.Call{
-			Operation: "listLoans", Query: url.Values{"to": {"5"}, "from": {"4"}}, Header: http.Header{"X-Desk": {"a"}},
-		},
-		sent:   []string{"GET /loans?from=4&to=5"},
-		header: http.Header{"X-Desk": {"a"}, "X-Note": {"given"}},
-	},
-	"a query beside what is required": {
-		call:   scenario.Call{Operation: "listLoans", Query: url.Values{"to": {"5"}}},
-		sent:   []string{"GET /loans?from=1&to=5"},
-		header: http.Header{"X-Desk": {"Ficus"}, "X-Note": {"given"}},
-	},
-	"a form": {
-		call:   scenario.Call{Operation: "lend", Body: map[string]any{"book": "a b"}},
-		sent:   []string{"POST /loans?from=1 book=a+b"},
-		header: http.Header{"X-Desk": {"Ficus"}, "X-Note": {"given"}, "Content-Type": {"application/x-www-form-urlencoded"}},
-	},
-	"JSON": {
-		call:   scenario.Call{Operation: "createShelf", Body: map[string]any{"room": "a"}},
-		sent:   []string{`POST /shelves {"room":"a"}`},
-		header: http.Header{"Content-Type": {"application/json"}},
-	},
-	"a body that the document does not have": {
-		call: scenario.Call{Operation: "createNote", Body: map[string]any{"room": "a"}},
-		sent: []string{"POST /notes"},
-	},
-	"no body": {
-		call: scenario.Call{Operation: "createShelf"},
-		sent: []string{"POST /shelves"},
-	},
-	"the plainest path": {
-		call: scenario.Call{Operation: "getSeat"},
-		sent: []string{"GET /desks/Ficus/seats/1"},
-	},
-	"the ETag is read before": {
-		call:   scenario.Call{Operation: "putShelf", Of: shelfA, Body: map[string]any{"room": "a"}},
-		sent:   []string{"GET /shelves/a", `PUT /shelves/a {"room":"a"}`},
-		header: http.Header{"If-Match": {`"1"`}, "Content-Type": {"application/json"}},
-	},
-	"an ETag of the test": {
-		call: scenario.Call{
-			Operation: "putShelf", Of: shelfA, Body: map[string]any{"code": "b"}, Header: http.Header{"If-Match": {`"2"`}},
-		},
-		sent:   []string{`PUT /shelves/a {"code":"a"}`},
-		header: http.Header{"If-Match": {`"2"`}, "Content-Type": {"application/json"}},
-	},
-	"what is of no resource has none": {
-		call:   scenario.Call{Operation: "lock", Of: shelfA},
-		sent:   []string{"PUT /locks"},
-		header: http.Header{"If-Match": {"Ficus"}},
-	},
-	"no thing has an ETag": {
-		call:   scenario.Call{Operation: "putShelf"},
-		sent:   []string{"PUT /shelves/Ficus"},
-		header: http.Header{"If-Match": {"Ficus"}},
-	},
-}
-
-// A request has what its operation requires, and what the options give, beside what a test says.
-func TestRequest(t *testing.T) {
-	t.Parallel()
-	for name, c := range calls {
-		d := library(t).Draft("a test")
-		p := &player{draft: d, responses: []response{{status: 200, etag: `"1"`}}}
-		before := len(c.call.Header)
-		must.NoError(t, p.play(func(t *Trial) { t.Do(c.call, scenario.Expectation{}) }))
-		t.Run(name, func(t *testing.T) {
-			checkSent(t, p.sent, c.sent...)
-			header := p.requests[len(p.requests)-1].Header
-			if c.header == nil {
-				c.header = http.Header{}
-			}
-			if !jsonvalue.Same(header, c.header) {
-				t.Errorf("the header is %v, want %v", header, c.header)
-			}
-			if len(c.call.Header) != before {
-				t.Errorf("the header of the test has become %v", c.call.Header)
-			}
-		})
-	}
-}
 
 // Where a read has no ETag, and where nothing reads the thing, the condition is the plainest one.
 func TestNoETag(t *testing.T) {
@@ -125,22 +27,6 @@ func TestNoETag(t *testing.T) {
 		checkSent(t, p.sent, c.sent...)
 		if got := p.requests[len(p.requests)-1].Header.Get("If-Match"); got != "Ficus" {
 			t.Errorf("the condition is %q", got)
-		}
-	}
-}
-
-// An operation that the document does not have ends a test.
-func TestNoOperation(t *testing.T) {
-	t.Parallel()
-	walk := func(t *Trial) {
-		for range t.Pages("noOperation", nil) {
-			return
-		}
-	}
-	for _, test := range []func(*Trial){calling("noOperation", nil), walk} {
-		p := &player{draft: library(t).Draft("a test")}
-		if got := message(p.play(test)); got != "the document has no operation noOperation" {
-			t.Errorf("it ends with %q", got)
 		}
 	}
 }

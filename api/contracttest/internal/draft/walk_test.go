@@ -1,9 +1,7 @@
 package draft
 
 import (
-	"errors"
 	"net/http"
-	"net/url"
 	"strings"
 	"testing"
 
@@ -52,69 +50,5 @@ func TestNextLink(t *testing.T) {
 		if got := NextLink(scenario.Interaction{Header: http.Header{"Link": {header}}}); got != want {
 			t.Errorf("of %s the next page is %q, want %q", header, got, want)
 		}
-	}
-}
-
-// A walk reads the pages to which Link leads, until there is none, or enough is seen.
-func TestWalk(t *testing.T) {
-	t.Parallel()
-	isWrong := errors.New("wrong")
-	pages := []response{
-		{status: 200, link: `</api/loans?page=2&from=1>; rel="next"`},
-		{status: 200, link: `</api/loans/more>; rel="next"`},
-		{status: 200},
-	}
-	for name, c := range map[string]struct {
-		visit func(pages int) (enough bool, err error)
-		pages []response
-		sent  []string
-		ends  string
-	}{
-		"all pages": {
-			func(int) (bool, error) { return false, nil }, pages,
-			[]string{"GET /loans?limit=1", "GET /loans?page=2&from=1", "GET /loans/more"},
-			"",
-		},
-		"enough": {
-			func(pages int) (bool, error) { return pages == 2, nil }, pages,
-			[]string{"GET /loans?limit=1", "GET /loans?page=2&from=1"},
-			"",
-		},
-		"a wrong page": {
-			func(pages int) (bool, error) { return false, isWrong }, pages,
-			[]string{"GET /loans?limit=1"},
-			"wrong",
-		},
-		"a page that is refused": {
-			func(int) (bool, error) { return false, nil },
-			[]response{pages[0], {status: 404}},
-			[]string{"GET /loans?limit=1", "GET /loans?page=2&from=1"},
-			"refused",
-		},
-		"another service": {
-			func(int) (bool, error) { return false, nil },
-			[]response{{status: 200, link: `<http://other.example/>; rel="next"`}},
-			[]string{"GET /loans?limit=1"},
-			"leads to http://other.example/, which is not below http://library.example/api",
-		},
-	} {
-		p := &player{draft: library(t).Draft("a test"), responses: c.pages}
-		var seen []scenario.Interaction
-		err := p.play(func(t *Trial) {
-			for page := range t.Pages("listLoans", url.Values{"limit": {"1"}}) {
-				seen = append(seen, page)
-				enough, err := c.visit(len(seen))
-				t.Check(err)
-				if enough {
-					return
-				}
-			}
-		})
-		t.Run(name, func(t *testing.T) {
-			checkSent(t, p.sent, c.sent...)
-			if message(err) != c.ends {
-				t.Errorf("it ends with %q, want %q", message(err), c.ends)
-			}
-		})
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/draft"
 	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
-	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
 	"github.com/plantstore/plantstore/api/contracttest/report"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
@@ -170,47 +169,6 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// A document has tests of each family, in an order in which lists are filled before they are read.
-func TestFamilies(t *testing.T) {
-	t.Parallel()
-	var names []string
-	for test := range planOf(t, Settings{}).Tests(t.Context()) {
-		names = append(names, test.Name)
-	}
-	at := -1
-	for _, want := range []string{
-		"createPot, body /color maxLength, accepted",
-		"createPot, body /color maxLength, refused",
-		"getPot, parameter id type, refused",
-		"methods that /pots does not offer",
-		"sequence, createPot: its identity leads to getPot",
-		"sequence, createPot: a read sees a create",
-		"sequence, createPot: a deleted resource is gone",
-		"sequence, createPot: a create replaces nothing",
-		"listPots, effect of parameter color",
-		"listPots, effect of parameter limit",
-		"listPots, effect of parameter after",
-		"sequence, listPots shows what exists",
-		"createPot, random bodies",
-	} {
-		next := slices.IndexFunc(names, func(name string) bool { return strings.HasPrefix(name, want) })
-		if next < 0 {
-			t.Errorf("there is no test %q", want)
-			continue
-		}
-		if next < at {
-			t.Errorf("%q comes before the one that should come before it", want)
-		}
-		at = next
-	}
-	left := planOf(t, Settings{Declared: resources.Declarations{LeaveOut: map[string]string{"createPot": "left out"}}})
-	for test := range left.Tests(t.Context()) {
-		if strings.Contains(test.Name, "createPot") {
-			t.Errorf("the operation is left out, but there is %s", test.Name)
-		}
-	}
-}
-
 // An entity tag without quotes is a condition on something that exists: a service looks for that first.
 func TestOddCondition(t *testing.T) {
 	t.Parallel()
@@ -228,19 +186,5 @@ func TestOddCondition(t *testing.T) {
 	}
 	if found != len(values.OddEntityTags) {
 		t.Errorf("there are %d tests of an odd condition, want %d", found, len(values.OddEntityTags))
-	}
-}
-
-// The same seed makes the same requests.
-func TestSameSeed(t *testing.T) {
-	t.Parallel()
-	bodies := func() (all []string) {
-		for request := range planOf(t, Settings{}).Requests() {
-			all = append(all, request.Method+" "+request.Path+" "+strings.Join(request.Query, "&")+" "+string(request.Body))
-		}
-		return all
-	}
-	if one, other := bodies(), bodies(); len(one) < 50 || !slices.Equal(one, other) {
-		t.Errorf("%d requests differ from %d others", len(one), len(other))
 	}
 }

@@ -310,16 +310,3 @@ turnPart: {partId} is of createPart`
 		})
 	}
 }
-
-// Each guess is a sentence.
-func TestInferred(t *testing.T) {
-	t.Parallel()
-	checkLines(t, found(t, plainTool, Declarations{}).Inferred,
-		"createTool creates what {id} names in getTool, putTool, changeTool, deleteTool: it is in the member id of its response, which the service assigns")
-	chosen := strings.NewReplacer("REQUIRED", "id", "SENT", "string", "RECEIVED", "string", "IDENTITY", "string").Replace(createTool + getTool)
-	checkLines(t, found(t, chosen, Declarations{}).Inferred,
-		"createTool creates what {id} names in getTool, putTool, changeTool, deleteTool: it is in the member id of its body, which the client chooses")
-	put := strings.Replace(jarsDocument[strings.Index(jarsDocument, "  /jars"):], "RESPONSES", `"200": {description: A jar.}`, 1)
-	checkLines(t, found(t, put, Declarations{}).Inferred,
-		"putJar creates what {label} names in getJar: it is in its path, which the client chooses")
-}

@@ -260,22 +260,3 @@ func TestListBelow(t *testing.T) {
 	declared := Declarations{Resources: []scenario.Resource{{Create: "createPart", ID: "id", Assigned: true, Read: "getPart"}}}
 	checkLines(t, toldLists(found(t, parts, declared)), "")
 }
-
-// What is inferred of a list is a sentence.
-func TestListSentences(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ parameters, result, want string }{
-		{"", "CUPS", "listCups lists what createCup creates"},
-		{
-			query("limit", "type: integer") + ", " + query("after", "type: string") + ", " + query("color", "type: string"), "CUPS",
-			"listCups lists what createCup creates; limit is the most items of a page; after is the id of the item before; color selects by the member color",
-		},
-		{
-			query("skip", "type: integer") + ", " + query("page", "type: integer") + ", " + query("cursor", "type: string"),
-			"{type: object, properties: {cups: CUPS, next: {type: string}}}",
-			"listCups lists what createCup creates in the member cups; skip is how many items come before; page is the number of the page; cursor is the next of the page before",
-		},
-	} {
-		checkLines(t, found(t, cupsWith(c.parameters, c.result), Declarations{}).Inferred[1:], c.want)
-	}
-}
