@@ -51,6 +51,7 @@ type response struct {
 	status   int
 	body     string
 	location string
+	etag     string
 }
 
 // player sends the requests of a draft, as package run does, to a service that responds as told. The last response is
@@ -130,8 +131,10 @@ func (p *player) send(request scenario.Request) {
 		next = p.responses[min(len(p.sent), len(p.responses))-1]
 	}
 	header := http.Header{}
-	if next.location != "" {
-		header.Set("Location", next.location)
+	for name, value := range map[string]string{"ETag": next.etag, "Location": next.location} {
+		if value != "" {
+			header.Set(name, value)
+		}
 	}
 	p.last = scenario.Interaction{
 		Method: request.Method, URL: "http://library.example/api" + target, Path: request.Path,

@@ -11,22 +11,31 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
-// Where a read has no ETag, and where nothing reads the thing, the condition is the plainest one.
-func TestNoETag(t *testing.T) {
+// A condition that is required is the ETag that a read has, unless the test has one. Where a read has no ETag, where
+// nothing reads the thing, and where there is no thing, it is the plainest one.
+func TestRequiredCondition(t *testing.T) {
 	t.Parallel()
+	shelf := &scenario.Thing{Creator: "createShelf", ID: "a"}
 	unread := scenario.Resource{Create: "createShelf", ID: "code", Replace: "putShelf"}
-	for _, c := range []struct {
+	for name, c := range map[string]struct {
 		declared []scenario.Resource
+		call     scenario.Call
+		etag     string // that a read has
 		sent     []string
+		want     string
 	}{
-		{nil, []string{"GET /shelves/a", "PUT /shelves/a"}},
-		{[]scenario.Resource{unread}, []string{"PUT /shelves/a"}},
+		"an ETag":         {nil, scenario.Call{Of: shelf}, `"1"`, []string{"GET /shelves/a", "PUT /shelves/a"}, `"1"`},
+		"no ETag":         {nil, scenario.Call{Of: shelf}, "", []string{"GET /shelves/a", "PUT /shelves/a"}, "Ficus"},
+		"one of the test": {nil, scenario.Call{Of: shelf, Header: http.Header{"If-Match": {`"2"`}}}, `"1"`, []string{"PUT /shelves/a"}, `"2"`},
+		"no read":         {[]scenario.Resource{unread}, scenario.Call{Of: shelf}, `"1"`, []string{"PUT /shelves/a"}, "Ficus"},
+		"no thing":        {nil, scenario.Call{}, `"1"`, []string{"PUT /shelves/Ficus"}, "Ficus"},
 	} {
-		p := &player{draft: library(t, c.declared...).Draft("a test")}
-		must.NoError(t, p.play(calling("putShelf", &scenario.Thing{Creator: "createShelf", ID: "a"})))
-		checkSent(t, p.sent, c.sent...)
-		if got := p.requests[len(p.requests)-1].Header.Get("If-Match"); got != "Ficus" {
-			t.Errorf("the condition is %q", got)
+		p := &player{draft: library(t, c.declared...).Draft("a test"), responses: []response{{status: 200, etag: c.etag}}}
+		c.call.Operation = "putShelf"
+		must.NoError(t, p.play(func(t *Trial) { t.Do(c.call, scenario.Expectation{}) }))
+		t.Run(name, func(t *testing.T) { checkSent(t, p.sent, c.sent...) })
+		if got := p.requests[len(p.requests)-1].Header.Get("If-Match"); got != c.want {
+			t.Errorf("%s: the condition is %q", name, got)
 		}
 	}
 }
