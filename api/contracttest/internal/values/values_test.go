@@ -14,7 +14,6 @@ import (
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
-	"github.com/plantstore/plantstore/api/contracttest/scenario"
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
@@ -23,40 +22,6 @@ func schemaOf(t *testing.T, text string) *openapi3.Schema {
 	wanted := &openapi3.Schema{}
 	must.NoError(t, json.Unmarshal([]byte(text), wanted))
 	return wanted
-}
-
-// A variant obeys or breaks its schema as it says, and what is broken is where it says.
-func TestVariants(t *testing.T) {
-	t.Parallel()
-	for _, text := range []string{
-		`{"type":"integer","minimum":1,"maximum":9}`,
-		`{"type":"number","exclusiveMinimum":true,"minimum":0.5,"multipleOf":0.25}`,
-		`{"type":"string","minLength":2,"maxLength":3}`,
-		`{"type":"string","pattern":"^[a-z]{2,4}$"}`,
-		`{"type":"string","enum":["a","b"]}`,
-		`{"type":"array","minItems":1,"maxItems":3,"uniqueItems":true,"items":{"type":"integer","maximum":5}}`,
-		`{"type":"object","required":["a"],"properties":{"a":{"type":"array","items":{"type":"string","maxLength":2}},"b":{"type":"boolean"}},"additionalProperties":false}`,
-	} {
-		wanted := schemaOf(t, text)
-		sides := map[bool]int{}
-		for _, variant := range New(Settings{}).Variants(wanted) {
-			if variant.Demand {
-				continue
-			}
-			sides[variant.Valid]++
-			faults := schema.NewValidator().Faults("", wanted, variant.Value, schema.Request)
-			if len(faults) == 0 != variant.Valid {
-				t.Errorf("%s: %v must be %sed: %v", text, variant.Value, variant.Duty(), faults)
-			}
-			isHere := slices.ContainsFunc(faults, func(f scenario.Fault) bool { return strings.HasPrefix(strings.TrimSpace(f.Where), parent(variant)) })
-			if !variant.Valid && !isHere {
-				t.Errorf("%s: %v is not broken at %s, but at %v", text, variant.Value, variant.Pointer, faults)
-			}
-		}
-		if sides[true] == 0 || sides[false] == 0 {
-			t.Errorf("%s: there are %v variants", text, sides)
-		}
-	}
 }
 
 // parent is the place of which a judge tells what is broken: a member that must not be there is a fault of its object.
