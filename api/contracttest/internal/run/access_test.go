@@ -100,9 +100,7 @@ func TestAccess(t *testing.T) {
 		runner := closedRunner(t, strings.HasSuffix(name, "without a word"))
 		runner.Header = c.header
 		service := &carried{status: http.StatusOK}
-		test := scenario.Test{Name: "a test", Run: executing(func() []part {
-			return []part{sending(scenario.Request{Method: "GET", Path: c.path, Header: http.Header{}, Access: c.access})}
-		})}
+		test := testOf(sending(scenario.Request{Method: "GET", Path: c.path, Header: http.Header{}, Access: c.access}))
 		target := Target{
 			URL: "http://closed.example", Transport: service, Credentials: c.credentials,
 			Without: map[string]scenario.Credentials{"write": {"token": "reader"}},
@@ -146,9 +144,7 @@ func TestAsksInVain(t *testing.T) {
 		runner.NotWritten = http.StatusNotImplemented
 		service := &carried{status: c.status}
 		for range 2 {
-			test := scenario.Test{Name: "a test", Run: executing(func() []part {
-				return []part{sending(scenario.Request{Method: "GET", Path: c.path, Header: http.Header{}, Access: c.access})}
-			})}
+			test := testOf(sending(scenario.Request{Method: "GET", Path: c.path, Header: http.Header{}, Access: c.access}))
 			outcome := runner.Run(t.Context(), plan.Test{Test: test}, Target{URL: "http://closed.example", Transport: service, Credentials: c.credentials})
 			if got := said(outcome); got != c.want {
 				t.Errorf("%s: %q, want %q", name, got, c.want)
@@ -158,7 +154,7 @@ func TestAsksInVain(t *testing.T) {
 			t.Errorf("%s: %d requests were sent, want %d", name, service.sent, c.sent)
 		}
 		// What one target has asked for in vain, another one may have.
-		test := scenario.Test{Name: "a test", Run: executing(func() []part { return []part{step("GET", "/both", scenario.Expectation{})} })}
+		test := testOf(step("GET", "/both", scenario.Expectation{}))
 		runner.Run(t.Context(), plan.Test{Test: test}, Target{URL: "http://closed.example", Transport: service, Credentials: scenario.Credentials{"token": "t"}})
 		if service.sent != c.sent+1 {
 			t.Errorf("%s: with credentials %d requests were sent, want %d", name, service.sent, c.sent+1)

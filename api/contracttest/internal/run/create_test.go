@@ -26,9 +26,7 @@ func (s *closing) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestSentAgain(t *testing.T) {
 	t.Parallel()
 	target := &closing{recorded{service: pots("none")}}
-	test := scenario.Test{Name: "a test", Run: executing(func() []part {
-		return []part{creating(&scenario.Thing{Creator: "createPot"})}
-	})}
+	test := testOf(creating(&scenario.Thing{Creator: "createPot"}))
 	outcome := runnerOf(t).Run(t.Context(), plan.Test{Test: test}, Target{URL: "http://pots.example/", Transport: target})
 	isAgain := len(target.sent) == 2 && target.sent[0] == target.sent[1]
 	if !outcome.IsKept() || !isAgain {
@@ -48,7 +46,7 @@ func TestProposedIdentity(t *testing.T) {
 	}
 	runner.Plan = plan.New(runner.Plan.Judge, settings)
 	thing := &scenario.Thing{Creator: "createPot", Sent: map[string]any{"id": 3, "color": "red"}}
-	test := scenario.Test{Name: "a test", Run: executing(func() []part { return []part{creating(thing)} })}
+	test := testOf(creating(thing))
 	target := &recorded{service: always(http.StatusCreated, `{"id":7,"color":"red"}`)}
 	outcome := runner.Run(t.Context(), plan.Test{Test: test}, Target{URL: "http://pots.example/", Transport: target})
 	if !outcome.IsKept() || fmt.Sprint(thing.ID) != "7" {

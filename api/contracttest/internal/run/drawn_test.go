@@ -22,7 +22,7 @@ func TestUntriedDraw(t *testing.T) {
 		if draws > 1 {
 			steps = []part{verify(func() error { return scenario.Untried("no body can be drawn") })}
 		}
-		return scenario.Test{Name: "a test", Run: executing(func() []part { return steps })}
+		return testOf(steps...)
 	}}
 	target := &recorded{service: always(http.StatusNotFound, "")}
 	outcome := runnerOf(t).Run(t.Context(), test, Target{URL: "http://pots.example", Transport: target})
@@ -37,9 +37,7 @@ func TestDraws(t *testing.T) {
 	t.Parallel()
 	drawn := func(checked func(*values.Draws) error) plan.Test {
 		return plan.Test{Draws: 20, Test: scenario.Test{Name: "a test"}, Drawn: func(draws *values.Draws) scenario.Test {
-			return scenario.Test{Name: "a test", Run: executing(func() []part {
-				return []part{step("GET", "/pots/7", scenario.Expectation{}), verify(func() error { return checked(draws) })}
-			})}
+			return testOf(step("GET", "/pots/7", scenario.Expectation{}), verify(func() error { return checked(draws) }))
 		}}
 	}
 	target := Target{URL: "http://pots.example", Transport: &carried{status: 404}}
@@ -73,7 +71,7 @@ func TestDraws(t *testing.T) {
 	silent := &failing{with: errors.New("no response"), times: 1000}
 	drawing := plan.Test{Draws: 20, Drawn: func(draws *values.Draws) scenario.Test {
 		draws.Coin()
-		return scenario.Test{Name: "a test", Run: executing(func() []part { return []part{step("GET", "/pots/7", scenario.Expectation{})} })}
+		return testOf(step("GET", "/pots/7", scenario.Expectation{}))
 	}}
 	outcome = runner.Run(t.Context(), drawing, Target{URL: "http://pots.example", Transport: silent})
 	if len(outcome.Failures) != 1 || silent.sent != 1 {

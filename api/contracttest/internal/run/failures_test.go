@@ -46,9 +46,7 @@ func TestNoResponse(t *testing.T) {
 		"broken":       {errors.New("malformed"), 2, 1, "0 getPot gives no response: malformed"},
 	} {
 		service := &failing{with: c.with, times: c.times}
-		test := scenario.Test{Name: "a test", Run: executing(func() []part {
-			return []part{step("GET", "/pots/7", scenario.Expectation{})}
-		})}
+		test := testOf(step("GET", "/pots/7", scenario.Expectation{}))
 		outcome := runnerOf(t).Run(t.Context(), plan.Test{Test: test}, Target{URL: "http://pots.example", Transport: service})
 		got := said(outcome)
 		if len(outcome.Failures) > 0 {
@@ -98,9 +96,7 @@ func TestFailureOf(t *testing.T) {
 		runner := runnerOf(t)
 		runner.Observe = func(scenario.Interaction, string, judge.Asked) []scenario.Failure { return nil }
 		runner.Header = http.Header{"Key": {"secret"}}
-		test := scenario.Test{Name: "a test", Shows: promisesOf("first", "shown"), Run: executing(func() []part {
-			return []part{step("GET", "/pots/7", scenario.Expectation{}), verify(func() error { return c.err })}
-		})}
+		test := scenario.Test{Name: "a test", Shows: promisesOf("first", "shown"), Run: executing(step("GET", "/pots/7", scenario.Expectation{}), verify(func() error { return c.err }))}
 		outcome := runner.Run(t.Context(), plan.Test{Test: test}, Target{URL: "http://pots.example", Transport: &carried{status: c.status}})
 		if len(outcome.Failures) != 1 {
 			t.Fatalf("%s: %+v", name, outcome)
@@ -145,7 +141,7 @@ func TestAsked(t *testing.T) {
 			got += " " + report.Name(asked.Promise)
 			return nil
 		}
-		test := scenario.Test{Name: "a test", Shows: c.shows, Run: executing(func() []part { return []part{c.step} })}
+		test := scenario.Test{Name: "a test", Shows: c.shows, Run: executing(c.step)}
 		runner.Run(t.Context(), plan.Test{Test: test}, Target{URL: "http://pots.example", Transport: &carried{status: 404}})
 		if got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)

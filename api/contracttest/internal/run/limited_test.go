@@ -72,7 +72,7 @@ func TestLimited(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				target := &limiting{first: c.first, retryAfter: c.retryAfter}
-				test := scenario.Test{Name: "a test", Run: executing(func() []part { return []part{c.step} })}
+				test := testOf(c.step)
 				began := time.Now()
 				ctx, cancel := context.WithTimeout(t.Context(), ofRun)
 				defer cancel()

@@ -97,7 +97,7 @@ func TestRemoveCreated(t *testing.T) {
 	} {
 		runner := deletable(t)
 		target := &recorded{service: keeping(http.StatusNotFound)}
-		test := scenario.Test{Name: "a test", Run: executing(func() []part { return c.steps })}
+		test := testOf(c.steps...)
 		runner.Run(t.Context(), plan.Test{Test: test}, Target{URL: "http://pots.example/", Transport: target})
 		before := len(target.sent)
 		for range 2 {
@@ -141,7 +141,7 @@ func TestNeverFound(t *testing.T) {
 			}
 			return service(r, body)
 		}}
-		test := scenario.Test{Name: "a test", Run: executing(func() []part { return c.steps })}
+		test := testOf(c.steps...)
 		outcome := runner.Run(t.Context(), plan.Test{Test: test}, Target{URL: "http://pots.example", Transport: target})
 		if len(outcome.Failures) != 1 || report.Title(outcome.Failures[0].Cause) != c.want {
 			t.Errorf("%s: %+v, want %q", name, outcome, c.want)
@@ -158,7 +158,7 @@ func TestNeverFound(t *testing.T) {
 		}
 		return keeping(http.StatusNotFound)(r, body)
 	}}
-	test := scenario.Test{Name: "a test", Run: executing(func() []part { return []part{create(7), read("/pots/7"), read("/pots/7")} })}
+	test := testOf(create(7), read("/pots/7"), read("/pots/7"))
 	outcome := runner.Run(t.Context(), plan.Test{Test: test}, Target{URL: "http://pots.example", Transport: target})
 	if want := "getPot: refuses valid requests with 404"; len(outcome.Failures) != 1 || report.Title(outcome.Failures[0].Cause) != want {
 		t.Errorf("what was found before: %+v, want %q", outcome, want)

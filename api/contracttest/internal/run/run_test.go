@@ -71,7 +71,7 @@ func runnerOf(t *testing.T) *Runner {
 func outcomeOf(t *testing.T, s service, steps ...part) (outcome scenario.Outcome, sent []string) {
 	t.Helper()
 	target := &recorded{service: s}
-	test := scenario.Test{Name: "a test", Run: executing(func() []part { return steps })}
+	test := testOf(steps...)
 	outcome = runnerOf(t).Run(t.Context(), plan.Test{Test: test}, Target{URL: "http://pots.example/", Transport: target})
 	return outcome, target.sent
 }
@@ -239,12 +239,17 @@ func TestCreateAgain(t *testing.T) {
 }
 
 // executing is a test that executes steps.
-func executing(steps func() []part) func(*scenario.Trial) {
+func executing(steps ...part) func(*scenario.Trial) {
 	return func(t *scenario.Trial) {
-		for _, step := range steps() {
+		for _, step := range steps {
 			step(t)
 		}
 	}
+}
+
+// testOf is a test that executes steps.
+func testOf(steps ...part) scenario.Test {
+	return scenario.Test{Name: "a test", Run: executing(steps...)}
 }
 
 // What a test has created is removed, also if it has failed.
@@ -253,8 +258,8 @@ func TestCleanup(t *testing.T) {
 	target := &recorded{service: always(404, "")}
 	test := scenario.Test{
 		Name:    "a test",
-		Run:     executing(func() []part { return []part{step("GET", "/pots/7", scenario.Accepted)} }),
-		Cleanup: executing(func() []part { return []part{step("DELETE", "/pots/7", scenario.Expectation{})} }),
+		Run:     executing(step("GET", "/pots/7", scenario.Accepted)),
+		Cleanup: executing(step("DELETE", "/pots/7", scenario.Expectation{})),
 	}
 	outcome := runnerOf(t).Run(t.Context(), plan.Test{Test: test}, Target{URL: "http://pots.example", Transport: target})
 	if len(target.sent) != 2 || !strings.HasPrefix(target.sent[1], "DELETE") {
@@ -330,9 +335,7 @@ func TestSlow(t *testing.T) {
 		"another request":               {false, silence{}, "broken: no complete response in 1m0s", RequestTimeout},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			test := scenario.Test{Name: "a test", Run: executing(func() []part {
-				return []part{step("GET", "/pots/7", scenario.Expectation{})}
-			})}
+			test := testOf(step("GET", "/pots/7", scenario.Expectation{}))
 			begin := time.Now()
 			outcome := runnerOf(t).Run(t.Context(), plan.Test{Test: test, IsRehearsal: c.isRehearsal}, Target{URL: "http://pots.example", Transport: c.service})
 			if took := time.Since(begin); said(outcome) != c.want || took != c.took {
