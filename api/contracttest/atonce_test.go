@@ -71,8 +71,7 @@ func TestAtOnce(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			contract := workshopContract(t, Options{})
 			service := &racing{next: newWorkshop(contract, ""), method: c.method, path: c.path}
-			report, err := contract.Run(t.Context(), Target{URL: "http://service.invalid", Transport: inProcess{service}})
-			must.NoError(t, err)
+			report := ran(t, contract, inProcess{service})
 			if len(report.Causes) != 1 || report.Causes[0].Cause != c.want {
 				t.Errorf("%s of %s is %v, want %q", c.method, c.path, report.Causes, c.want)
 			}

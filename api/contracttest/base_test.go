@@ -4,8 +4,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-
-	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // A base path is wrong where no plain request gets a status of the document. What a path names need not exist, and a
@@ -31,8 +29,7 @@ func TestCheckBase(t *testing.T) {
 		"not found in another form":           {strings.Replace(smallDocument, `"404": {description: None.}`, `"404": {description: None., content: {application/json: {}}}`, 1), 404, true},
 		"not found, and not documented":       {strings.Replace(smallDocument, `"404"`, `"410"`, 1), 404, true},
 	} {
-		contract, err := New([]byte(c.document), Options{})
-		must.NoError(t, err)
+		contract := contractFrom(t, c.document, Options{})
 		target := Target{URL: "http://things.example", Transport: faulty{c.status, http.Header{}, ""}}
 		if err := contract.CheckBase(t.Context(), target); (err != nil) != c.isWrong {
 			t.Errorf("%s: the error is %v, want one: %t", name, err, c.isWrong)
@@ -44,9 +41,8 @@ func TestCheckBase(t *testing.T) {
 func TestCheckBaseNamesServers(t *testing.T) {
 	t.Parallel()
 	servers := "servers: [{url: '{root}/v1', variables: {root: {default: 'https://things.example'}}}]\npaths:"
-	contract, err := New([]byte(strings.Replace(smallDocument, "paths:", servers, 1)), Options{})
-	must.NoError(t, err)
-	err = contract.CheckBase(t.Context(), Target{URL: "http://localhost", Transport: faulty{405, http.Header{}, ""}})
+	contract := contractFrom(t, strings.Replace(smallDocument, "paths:", servers, 1), Options{})
+	err := contract.CheckBase(t.Context(), Target{URL: "http://localhost", Transport: faulty{405, http.Header{}, ""}})
 	const want = "The document has the servers https://things.example/v1"
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("the error is %v, want %q", err, want)

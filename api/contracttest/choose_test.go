@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
-	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 //go:embed testdata/choose.yaml
@@ -35,8 +34,7 @@ func TestChoose(t *testing.T) {
 		"both":                  {Options{Include: []string{"POST /admin/shutdown"}, Exclude: []string{"POST"}}, ""},
 		"left out and included": {Options{Include: []string{"things"}, LeaveOut: []string{"addThing"}}, "getThing"},
 	} {
-		contract, err := New([]byte(chooseDocument), c.Options)
-		must.NoError(t, err)
+		contract := contractFrom(t, chooseDocument, c.Options)
 		var tested []string
 		for _, operation := range contract.document.Operations {
 			if _, isTested := contract.plan.PlainTest(operation); isTested {
@@ -59,8 +57,7 @@ func TestChoose(t *testing.T) {
 func TestDangerous(t *testing.T) {
 	t.Parallel()
 	for word := range strings.FieldsSeq("shutdown terminate drop reset clear wipe purge maintenance logout signout") {
-		contract, err := New([]byte(strings.Replace(chooseDocument, "/admin/shutdown", "/admin/"+word, 1)), Options{})
-		must.NoError(t, err)
+		contract := contractFrom(t, strings.Replace(chooseDocument, "/admin/shutdown", "/admin/"+word, 1), Options{})
 		named := slices.IndexFunc(contract.document.Operations, func(o *document.Operation) bool { return o.Template == "/admin/"+word })
 		if _, isTested := contract.plan.PlainTest(contract.document.Operations[named]); isTested {
 			t.Errorf("POST /admin/%s is tested", word)
@@ -78,11 +75,9 @@ func TestIncluded(t *testing.T) {
 		"addThing is not included": {Options{Include: []string{"getThing"}}, true},
 		"addThing is excluded":     {Options{Exclude: []string{"addThing"}}, false},
 	} {
-		contract, err := New([]byte(chooseDocument), c.Options)
-		must.NoError(t, err)
+		contract := contractFrom(t, chooseDocument, c.Options)
 		recorded := &recording{}
-		report, err := contract.Run(t.Context(), Target{URL: "http://things.example", Transport: recorded})
-		must.NoError(t, err)
+		report := ran(t, contract, recorded)
 		isCreated := false
 		for i, method := range recorded.methods {
 			isPost := method == http.MethodPost

@@ -28,8 +28,7 @@ func TestHeader(t *testing.T) {
 		if strings.Contains(scheme, "basic") {
 			header.Set("Authorization", "Basic ZmljdXM6cG90")
 		}
-		c, err := New([]byte(strings.Replace(securedDocument, "{type: http, scheme: bearer}", scheme, 1)), Options{Header: header})
-		must.NoError(t, err)
+		c := contractFrom(t, strings.Replace(securedDocument, "{type: http, scheme: bearer}", scheme, 1), Options{Header: header})
 		if got := run.CredentialIn(c.options.Header, c.document.Scheme("token")); got != want {
 			t.Errorf("the credential of %s is %q, want %q", scheme, got, want)
 		}
@@ -56,8 +55,7 @@ func TestHeader(t *testing.T) {
 func TestUnsaidSecurity(t *testing.T) {
 	t.Parallel()
 	text := strings.Replace(securedDocument, "security: [{token: []}]\n", "", 1)
-	c, err := New([]byte(text), Options{Header: http.Header{"Authorization": {"Bearer secret"}}})
-	must.NoError(t, err)
+	c := contractFrom(t, text, Options{Header: http.Header{"Authorization": {"Bearer secret"}}})
 	report, err := c.Run(t.Context(), Target{URL: "http://things.example/v1", Transport: inProcess{http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer secret" {
 			w.WriteHeader(http.StatusUnauthorized)
@@ -83,8 +81,7 @@ func TestUnsaidSecurity(t *testing.T) {
 func TestNoCredentials(t *testing.T) {
 	t.Parallel()
 	for isOff, want := range map[bool][]string{true: {"requests without credentials are not refused"}, false: nil} {
-		c, err := New([]byte(strings.Replace(securedDocument, `        "400"`, "        \"401\": {description: Not allowed.}\n        \"400\"", 1)), Options{})
-		must.NoError(t, err)
+		c := contractFrom(t, strings.Replace(securedDocument, `        "400"`, "        \"401\": {description: Not allowed.}\n        \"400\"", 1), Options{})
 		asked := 0
 		report, err := c.Run(t.Context(), Target{URL: "http://things.example/v1", Transport: inProcess{http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if isOff {
@@ -138,8 +135,7 @@ func TestFormsOfCredentials(t *testing.T) {
 		},
 	} {
 		options := Options{Seed: 1, Header: http.Header{"Authorization": {right}}}
-		contract, err := New([]byte(strings.Replace(securedDocument, `        "400"`, "        \"401\": {description: Not allowed.}\n        \"400\"", 1)), options)
-		must.NoError(t, err)
+		contract := contractFrom(t, strings.Replace(securedDocument, `        "400"`, "        \"401\": {description: Not allowed.}\n        \"400\"", 1), options)
 		service := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			isThing := strings.HasPrefix(r.URL.Path, "/v1/things/") && r.Method == http.MethodGet
 			if status := c.opens(r.Header.Get("Authorization")); isThing && status != http.StatusOK {

@@ -8,8 +8,6 @@ import (
 
 	"github.com/plantstore/plantstore/api/contracttest/report"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
-
-	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 func thing(status int, body string) Interaction {
@@ -77,8 +75,7 @@ func TestUntestable(t *testing.T) {
 	t.Parallel()
 	text := strings.Replace(smallDocument, "schema: {type: integer}, example: 3", "schema: {type: string, pattern: '^(?=a$', format: colour}", 1)
 	exceptions := map[string]string{`getThing, parameter id: format "colour"`: "a colour is any text", "getThing, 299": "a mistake"}
-	c, err := New([]byte(text), Options{Service: Service{Exceptions: exceptions}})
-	must.NoError(t, err)
+	c := contractFrom(t, text, Options{Service: Service{Exceptions: exceptions}})
 	all := strings.Join(untriedOf(c), "\n")
 	for want, fails := range map[string]bool{
 		`pattern "^(?=a$"`: true, `format "colour"`: false, "effect of parameter id": true, "getThing, 299": true,
@@ -95,8 +92,7 @@ func TestShows(t *testing.T) {
 	t.Parallel()
 	order := "        - {name: order, in: query, schema: {type: string, enum: [id, name]}}\n      responses:"
 	shows := Sequence{Name: "things in order", Shows: []scenario.Promise{scenario.Effect("getThing", "order")}, Run: func(*scenario.Trial) {}}
-	c, err := New([]byte(strings.Replace(smallDocument, "      responses:", order, 1)), Options{Service: Service{Rules: Rules{StrictParameters: true}, Sequences: []Sequence{shows}}})
-	must.NoError(t, err)
+	c := contractFrom(t, strings.Replace(smallDocument, "      responses:", order, 1), Options{Service: Service{Rules: Rules{StrictParameters: true}, Sequences: []Sequence{shows}}})
 	var shown []string
 	for _, test := range testsOf(c) {
 		for _, promise := range test.test.Shows {

@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 //go:embed testdata/habits.yaml
@@ -18,8 +16,7 @@ var habitsDocument string
 // conflicts with an earlier one is not refused, and what lists show is seen once something was created.
 func TestHabits(t *testing.T) {
 	t.Parallel()
-	c, err := New([]byte(habitsDocument), Options{Seed: 1})
-	must.NoError(t, err)
+	c := contractFrom(t, habitsDocument, Options{Seed: 1})
 	names := map[string]bool{}
 	s := &service{contract: c, failure: func(status int) *reply { return newReply(status, nil) }, respond: map[string]func(call) *reply{
 		"addName": func(q call) *reply {
@@ -62,8 +59,7 @@ func TestNestedChoices(t *testing.T) {
 		schema = "{oneOf: [{type: object, nullable: true, enum: [null]}, {type: object, required: [a], additionalProperties: {type: boolean}, properties: {a: " + schema + "}}]}"
 	}
 	document := strings.Replace(habitsDocument, "{type: object, required: [name], properties: {name: {type: string, maxLength: 9}}}", schema, 1)
-	c, err := New([]byte(document), Options{Seed: 1})
-	must.NoError(t, err)
+	c := contractFrom(t, document, Options{Seed: 1})
 	sent := map[string]int{}
 	for _, r := range c.Requests() {
 		sent[string(r.Body)]++
@@ -83,8 +79,7 @@ func TestNestedChoices(t *testing.T) {
 func TestIntegerOrNumber(t *testing.T) {
 	t.Parallel()
 	schema := "{oneOf: [{type: integer, format: int64}, {type: number, format: double}, {type: string}]}"
-	c, err := New([]byte(strings.Replace(habitsDocument, "{type: string, maxLength: 9}", schema, 1)), Options{Seed: 1})
-	must.NoError(t, err)
+	c := contractFrom(t, strings.Replace(habitsDocument, "{type: string, maxLength: 9}", schema, 1), Options{Seed: 1})
 	wrong := map[string]string{"9223372036854775807": ", accepted: ", "9223372036854775808": ", refused: ", "1": ", refused: "}
 	numbers := 0
 	for _, test := range testsOf(c) {
@@ -111,8 +106,7 @@ func TestShortText(t *testing.T) {
 	}
 	schema := "{type: object, properties: {name: {type: string}}}"
 	document := strings.Replace(habitsDocument, "{type: object, required: [name], properties: {name: {type: string, maxLength: 9}}}", schema, 1)
-	c, err := New([]byte(document+paths), Options{Seed: 1})
-	must.NoError(t, err)
+	c := contractFrom(t, document+paths, Options{Seed: 1})
 	if !slices.ContainsFunc(c.Requests(), func(r Request) bool { return strings.Contains(string(r.Body), `"name":"0"`) }) {
 		t.Error("no request has it")
 	}
@@ -121,8 +115,7 @@ func TestShortText(t *testing.T) {
 // An empty text is none of an enum.
 func TestEmptyText(t *testing.T) {
 	t.Parallel()
-	c, err := New([]byte(strings.Replace(habitsDocument, "listNames\n", "listNames\n      parameters: [{name: kind, in: query, schema: {type: string, enum: [first, last]}}]\n", 1)), Options{Seed: 1})
-	must.NoError(t, err)
+	c := contractFrom(t, strings.Replace(habitsDocument, "listNames\n", "listNames\n      parameters: [{name: kind, in: query, schema: {type: string, enum: [first, last]}}]\n", 1), Options{Seed: 1})
 	if !slices.ContainsFunc(testsOf(c), func(test Case) bool { return test.Name == `listNames, parameter kind enum, refused: ""` }) {
 		t.Error("no request has it")
 	}

@@ -41,8 +41,7 @@ func workshopContract(t *testing.T, o Options, changes ...string) *Contract {
 	text, err := os.ReadFile("testdata/workshop.yaml")
 	must.NoError(t, err)
 	o.Seed = cmp.Or(o.Seed, 1)
-	c, err := New([]byte(strings.NewReplacer(changes...).Replace(string(text))), o)
-	must.NoError(t, err)
+	c := contractFrom(t, strings.NewReplacer(changes...).Replace(string(text)), o)
 	return c
 }
 
@@ -102,8 +101,7 @@ func TestWrongCreate(t *testing.T) {
 		"the offset is ignored":          {"listShelves: pages have a resource twice"},
 	} {
 		c := workshopContract(t, Options{})
-		report, err := c.Run(t.Context(), Target{URL: "http://service.invalid", Transport: inProcess{newWorkshop(c, flaw)}})
-		must.NoError(t, err)
+		report := ran(t, c, inProcess{newWorkshop(c, flaw)})
 		if got := titlesOf(report.Causes); !slices.Equal(got, want) {
 			t.Errorf("of %q the causes are %q, want %q", flaw, got, want)
 		}

@@ -13,8 +13,6 @@ import (
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
-
-	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // notesDocument says little, as many documents do: its body has no type and is optional.
@@ -41,8 +39,7 @@ func noteService(c *Contract) *service {
 // What only Schemathesis found once: each fault is in one service, and found for its cause.
 func TestOddRequests(t *testing.T) {
 	t.Parallel()
-	c, err := New([]byte(notesDocument), Options{Seed: 1})
-	must.NoError(t, err)
+	c := contractFrom(t, notesDocument, Options{Seed: 1})
 	right := noteService(c)
 	crash := func(when func(r *http.Request, body []byte) bool) wrong {
 		crashes := false
@@ -124,8 +121,7 @@ func crashWith(status int, when func(body []byte) bool) wrong {
 // A document that lists 500 does not make a crash right.
 func TestDocumentedCrash(t *testing.T) {
 	t.Parallel()
-	c, err := New([]byte(strings.ReplaceAll(notesDocument, `"422"`, "default")), Options{Seed: 1})
-	must.NoError(t, err)
+	c := contractFrom(t, strings.ReplaceAll(notesDocument, `"422"`, "default"), Options{Seed: 1})
 	for _, test := range testsOf(c) {
 		if strings.Contains(test.Name, "odd ") {
 			failures, _ := attempt(test, Target{URL: "http://notes.example", Transport: faulty{500, http.Header{"Content-Type": {"application/json"}}, `{"detail":"crashed"}`}})
@@ -140,8 +136,7 @@ func TestDocumentedCrash(t *testing.T) {
 func TestSeed(t *testing.T) {
 	drawn := func(seed string) (all, lines string) {
 		t.Setenv("CONTRACT_SEED", seed)
-		c, err := New([]byte(notesDocument), Options{})
-		must.NoError(t, err)
+		c := contractFrom(t, notesDocument, Options{})
 		for _, r := range c.Requests() {
 			all += string(r.Body)
 		}
@@ -169,7 +164,6 @@ func TestSeed(t *testing.T) {
 
 func seedOf(t *testing.T) uint64 {
 	t.Helper()
-	c, err := New([]byte(smallDocument), Options{})
-	must.NoError(t, err)
+	c := contractFrom(t, smallDocument, Options{})
 	return c.seed
 }

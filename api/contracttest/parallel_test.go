@@ -67,8 +67,7 @@ func TestParallelAccusations(t *testing.T) {
 	t.Parallel()
 	causes := func(parallel int, flaw string, habits ...string) []string {
 		c := workshopContract(t, Options{Parallel: parallel})
-		report, err := c.Run(t.Context(), Target{URL: "http://service.invalid", Transport: inProcess{newWorkshop(c, flaw, habits...)}})
-		must.NoError(t, err)
+		report := ran(t, c, inProcess{newWorkshop(c, flaw, habits...)})
 		return titlesOf(report.Causes)
 	}
 	for _, habit := range habits {

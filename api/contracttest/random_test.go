@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
-	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // Random bodies are drawn from a seed, find what no keyword of the document leads to, and are
@@ -18,8 +17,7 @@ import (
 func TestRandomBodies(t *testing.T) {
 	t.Parallel()
 	run := func(seed uint64) (failures []Failure, sent string) {
-		c, err := New([]byte(notesDocument), Options{Seed: seed})
-		must.NoError(t, err)
+		c := contractFrom(t, notesDocument, Options{Seed: seed})
 		for _, test := range testsOf(c) {
 			if test.Name != "addNote, random bodies" {
 				continue

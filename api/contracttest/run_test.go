@@ -145,8 +145,7 @@ func TestRunStops(t *testing.T) {
 // A run that has no more time reports all promises: those that it has not tried are untried, with the reason.
 func TestMaxTime(t *testing.T) {
 	t.Parallel()
-	whole, err := small(Options{}).Run(t.Context(), Target{URL: "http://things.example", Transport: faulty{404, http.Header{}, ""}})
-	must.NoError(t, err)
+	whole := ran(t, small(Options{}), faulty{404, http.Header{}, ""})
 	var requests atomic.Int64
 	target := Target{URL: "http://things.example", Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
 		if requests.Add(1) > 3 {
@@ -220,8 +219,7 @@ func TestInterfaceIsOfTheStandardLibrary(t *testing.T) {
 func TestBasePath(t *testing.T) {
 	t.Parallel()
 	document := strings.Replace(smallDocument, "paths:", "servers: [{url: /v1}]\npaths:\n  /things: {get: {operationId: listThings, responses: {'200': {description: All.}}}}", 1)
-	c, err := New([]byte(document), Options{})
-	must.NoError(t, err)
+	c := contractFrom(t, document, Options{})
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /things", func(http.ResponseWriter, *http.Request) {})
 	for prefix, want := range map[string]string{"": "", "/v1": "/v1", "/v2": "/v1"} {
@@ -279,8 +277,7 @@ func TestKnown(t *testing.T) {
 func TestLeaveOut(t *testing.T) {
 	t.Parallel()
 	recorded := &recording{}
-	report, err := small(Options{LeaveOut: []string{"getThing"}}).Run(t.Context(), Target{URL: "http://things.example", Transport: recorded})
-	must.NoError(t, err)
+	report := ran(t, small(Options{LeaveOut: []string{"getThing"}}), recorded)
 	if slices.ContainsFunc(recorded.paths, func(path string) bool { return strings.HasPrefix(path, "/things") }) {
 		t.Errorf("the paths of the requests are %v", recorded.paths)
 	}

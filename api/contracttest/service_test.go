@@ -227,9 +227,23 @@ func contractOf(t *testing.T, name string, o Options) *Contract {
 	text, err := os.ReadFile("testdata/" + name)
 	must.NoError(t, err)
 	o.Seed = 1
-	c, err := New(text, o)
+	return contractFrom(t, string(text), o)
+}
+
+// contractFrom reads a document.
+func contractFrom(t *testing.T, text string, o Options) *Contract {
+	t.Helper()
+	c, err := New([]byte(text), o)
 	must.NoError(t, err)
 	return c
+}
+
+// ran is the report of a run on a service.
+func ran(t *testing.T, c *Contract, service http.RoundTripper) Report {
+	t.Helper()
+	report, err := c.Run(t.Context(), Target{URL: "http://service.example", Transport: service})
+	must.NoError(t, err)
+	return report
 }
 
 // inProcess calls a handler without a network.

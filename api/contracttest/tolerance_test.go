@@ -16,8 +16,7 @@ func TestNothingIsMadeUp(t *testing.T) {
 	t.Parallel()
 	document := strings.Replace(smallDocument, "      responses:",
 		"        - {name: since, in: query, schema: {type: string, format: moon-phase}}\n      requestBody: {content: {application/json: {schema: {properties: {a: {}}}}}}\n      responses:", 1)
-	c, err := New([]byte(document), Options{})
-	must.NoError(t, err)
+	c := contractFrom(t, document, Options{})
 	for _, test := range testsOf(c) {
 		recorded := &recording{}
 		attempt(test, Target{URL: "http://things.example", Transport: recorded})
@@ -64,8 +63,7 @@ func TestGonePosition(t *testing.T) {
 	document := strings.Replace(smallDocument, "      responses:",
 		"        - {name: after, in: query, schema: {type: string}, example: a}\n      responses:", 1)
 	for code, want := range map[string]bool{"404": true, "410": false} {
-		c, err := New([]byte(strings.Replace(document, `"404"`, `"`+code+`"`, 1)), Options{})
-		must.NoError(t, err)
+		c := contractFrom(t, strings.Replace(document, `"404"`, `"`+code+`"`, 1), Options{})
 		report, err := c.Run(t.Context(), gone)
 		must.NoError(t, err)
 		refuses := func(c Cause) bool { return strings.Contains(c.Cause, "refuses valid requests") }

@@ -252,8 +252,7 @@ func (s toyService) run(t *testing.T, fault toyFault) (*Contract, Report) {
 	must.NoError(t, err)
 	served, err := New(toyDocument(t, s.paths, slices.Concat(s.edits, fault.edits)...), s.options)
 	must.NoError(t, err)
-	report, err := c.Run(t.Context(), Target{URL: "http://toys.example", Transport: inProcess{s.serve(served, fault.Fault)}})
-	must.NoError(t, err)
+	report := ran(t, c, inProcess{s.serve(served, fault.Fault)})
 	return c, report
 }
 

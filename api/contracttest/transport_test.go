@@ -12,8 +12,7 @@ import (
 func TestSentPath(t *testing.T) {
 	t.Parallel()
 	based := strings.Replace(smallDocument, "paths:\n", "servers: [{url: /v1}]\npaths:\n", 1)
-	c, err := New([]byte(based), Options{Seed: 1})
-	must.NoError(t, err)
+	c := contractFrom(t, based, Options{Seed: 1})
 	for sent, want := range map[string]string{
 		"http://things.example/v1/things/3":    "/things/3",
 		"http://things.example/v1/things/a%2f": "/things/a%2f",
