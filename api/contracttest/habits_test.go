@@ -3,8 +3,6 @@ package contracttest
 import (
 	_ "embed"
 	"net/http"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 )
@@ -71,52 +69,5 @@ func TestNestedChoices(t *testing.T) {
 	}
 	if len(sent) < 100 {
 		t.Errorf("only %d bodies", len(sent))
-	}
-}
-
-// The last int64 is an integer and a number, so it is none of exactly one type, as 1 is; the number beyond it is one.
-// A service that counts so is accused of nothing.
-func TestIntegerOrNumber(t *testing.T) {
-	t.Parallel()
-	schema := "{oneOf: [{type: integer, format: int64}, {type: number, format: double}, {type: string}]}"
-	c := contractFrom(t, strings.Replace(habitsDocument, "{type: string, maxLength: 9}", schema, 1), Options{Seed: 1})
-	wrong := map[string]string{"9223372036854775807": ", accepted: ", "9223372036854775808": ", refused: ", "1": ", refused: "}
-	numbers := 0
-	for _, test := range testsOf(c) {
-		if strings.HasSuffix(test.Name, `, accepted: {"name":1.5}`) {
-			numbers++
-		}
-		for number, side := range wrong {
-			if strings.Contains(test.Name, side) && strings.HasSuffix(test.Name, `:`+number+`}`) {
-				t.Errorf("there is the test %s", test.Name)
-			}
-		}
-	}
-	if numbers == 0 {
-		t.Error("no test sends a number")
-	}
-}
-
-// Also in a large document a text of one character is tried, which many services find too short.
-func TestShortText(t *testing.T) {
-	t.Parallel()
-	paths := ""
-	for i := range 26 {
-		paths += strings.ReplaceAll("  /other/N: {get: {responses: {default: {description: All.}}}}\n", "N", strconv.Itoa(i))
-	}
-	schema := "{type: object, properties: {name: {type: string}}}"
-	document := strings.Replace(habitsDocument, "{type: object, required: [name], properties: {name: {type: string, maxLength: 9}}}", schema, 1)
-	c := contractFrom(t, document+paths, Options{Seed: 1})
-	if !slices.ContainsFunc(c.Requests(), func(r Request) bool { return strings.Contains(string(r.Body), `"name":"0"`) }) {
-		t.Error("no request has it")
-	}
-}
-
-// An empty text is none of an enum.
-func TestEmptyText(t *testing.T) {
-	t.Parallel()
-	c := contractFrom(t, strings.Replace(habitsDocument, "listNames\n", "listNames\n      parameters: [{name: kind, in: query, schema: {type: string, enum: [first, last]}}]\n", 1), Options{Seed: 1})
-	if !slices.ContainsFunc(testsOf(c), func(test Case) bool { return test.Name == `listNames, parameter kind enum, refused: ""` }) {
-		t.Error("no request has it")
 	}
 }
