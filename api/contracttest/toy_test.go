@@ -149,7 +149,7 @@ var toyFaults = []toyFault{
 		want: []string{"Shelf in responses: /room breaks maxLength", "putShelf, body /room maxLength, refused"},
 	},
 	{
-		of: "shelves", name: "takes the version that was deleted", Fault: toy.Fault{Before: takesDeleted()},
+		of: "shelves", name: "takes the version that was deleted", Fault: toy.Fault{Before: takesDeleted},
 		want: []string{"putShelf succeeds although the precondition does not hold"},
 	},
 	{
@@ -414,17 +414,16 @@ func storesRefused(g *toy.Garden, q call) *toy.Answer {
 }
 
 // takesDeleted takes the ETag of what was deleted for that of what is at its path now.
-func takesDeleted() func(*toy.Garden, *http.Request) {
-	deleted := map[string]string{}
-	return func(g *toy.Garden, r *http.Request) {
-		names := strings.Split(r.URL.Path, "/")
-		_, found := g.Find(names[1:])
-		switch {
-		case found != nil && r.Method == http.MethodDelete:
-			deleted[r.URL.Path] = found.ETag()
-		case found != nil && r.Header.Get("If-Match") == deleted[r.URL.Path]:
-			r.Header.Del("If-Match")
-		}
+func takesDeleted(g *toy.Garden, r *http.Request) {
+	const deleted = "/deleted"
+	names := strings.Split(r.URL.Path, "/")
+	_, found := g.Find(names[1:])
+	isOld := func(p *toy.Planted) bool { return p.ID == names[2] && p.ETag() == r.Header.Get("If-Match") }
+	switch {
+	case found != nil && r.Method == http.MethodDelete:
+		g.Beds[deleted] = append(g.Beds[deleted], found)
+	case found != nil && slices.ContainsFunc(g.Beds[deleted], isOld):
+		r.Header.Del("If-Match")
 	}
 }
 
