@@ -32,7 +32,7 @@ func commentService(c *Contract) *service {
 		Sets: map[string]any{"created": "2026-11-20T09:00:00Z"}, Items: "items", Limit: 5, Newest: true,
 	})
 	s := &service{contract: c, credentials: Credentials{"token": "letmein"}, failure: problem, isExact: true, respond: map[string]func(call) *reply{}}
-	s.store(func(q call) *toy.Answer { return comments.Answer(q.Request) })
+	s.store(func(q call) *toy.Response { return comments.Respond(q.Request) })
 	return s
 }
 

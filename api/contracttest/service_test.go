@@ -159,7 +159,7 @@ func (s *service) reply(r *http.Request) *reply {
 }
 
 // store lets a garden respond to the requests for which there is no function.
-func (s *service) store(answer func(q call) *toy.Answer) {
+func (s *service) store(respond func(q call) *toy.Response) {
 	for _, operation := range s.contract.document.Operations {
 		if s.respond[operation.ID] != nil {
 			continue
@@ -172,13 +172,13 @@ func (s *service) store(answer func(q call) *toy.Answer) {
 			if q.body != nil || q.ContentLength == 0 {
 				q.Body = io.NopCloser(bytes.NewReader(jsonvalue.Encode(body)))
 			}
-			return s.shown(operation, answer(q))
+			return s.shown(operation, respond(q))
 		}
 	}
 }
 
 // shown is a response as the document has it: with a body and headers only where it has them.
-func (s *service) shown(operation *document.Operation, a *toy.Answer) *reply {
+func (s *service) shown(operation *document.Operation, a *toy.Response) *reply {
 	response := operation.Response(a.Status)
 	if response == nil || a.Status >= http.StatusBadRequest {
 		return s.failure(a.Status)

@@ -30,7 +30,7 @@ func parcelService(c *Contract) *service {
 		},
 	}
 	parcels := toy.New(toy.Habits{Name: "code", Counts: "version"})
-	s.store(func(q call) *toy.Answer { return parcels.Answer(q.Request) })
+	s.store(func(q call) *toy.Response { return parcels.Respond(q.Request) })
 	return s
 }
 

@@ -29,7 +29,7 @@ type toyService struct {
 	habits  toy.Habits
 	begins  func(g *toy.Garden) // plants what is there before the first request
 	// wants is what the service wants beside what is written in the document: a response, or nil.
-	wants func(g *toy.Garden, q call) *toy.Answer
+	wants func(g *toy.Garden, q call) *toy.Response
 	// accused is what the service is accused of although it is right, because the document does not say what it wants.
 	accused []string
 	vain    string // the operations that never succeed
@@ -70,7 +70,7 @@ type toyFault struct {
 	name  string
 	edits []string // texts of the document of the service, each with what replaces it
 	toy.Fault
-	wants func(g *toy.Garden, q call) *toy.Answer
+	wants func(g *toy.Garden, q call) *toy.Response
 	want  []string // causes
 }
 
@@ -97,7 +97,7 @@ var toyFaults = []toyFault{
 		want: []string{"sequence, createNote: what is below another one is not found"},
 	},
 	{
-		of: "desks", name: "any note is pinned", Fault: toy.Fault{At: "/pin$", After: toy.Answers(http.StatusNoContent)},
+		of: "desks", name: "any note is pinned", Fault: toy.Fault{At: "/pin$", After: toy.Responds(http.StatusNoContent)},
 		want: []string{"pinNote, effect of parameter noteId"},
 	},
 	{
@@ -267,13 +267,13 @@ func (s toyService) serve(c *Contract, fault toy.Fault) *service {
 		contract: c, credentials: Credentials{"key": "secret"}, respond: map[string]func(call) *reply{},
 		failure: func(status int) *reply { return newReply(status, nil) },
 	}
-	serves.store(func(q call) *toy.Answer {
+	serves.store(func(q call) *toy.Response {
 		if s.wants != nil {
 			if wanted := s.wants(garden, q); wanted != nil {
 				return wanted
 			}
 		}
-		return garden.AnswerWith(fault, q.Request)
+		return garden.RespondWith(fault, q.Request)
 	})
 	return serves
 }
@@ -316,7 +316,7 @@ func mixed(n int) any { return fmt.Sprintf("o%x", sha256.Sum256([]byte{byte(n), 
 func oldOrders(g *toy.Garden) {
 	for range 11 {
 		request, _ := http.NewRequest(http.MethodPost, "/orders", strings.NewReader(`{"name":"old"}`))
-		g.Answer(request)
+		g.Respond(request)
 	}
 }
 
@@ -327,7 +327,7 @@ var declaredOrders = Options{Service: Service{Lists: []List{{
 // What services want beside what their document says.
 
 // wantsCrew wants a name that is not taken, a crew that exists, and one of two zones.
-func wantsCrew(g *toy.Garden, q call) *toy.Answer {
+func wantsCrew(g *toy.Garden, q call) *toy.Response {
 	hasMember := func(name string, value any) func(*toy.Planted) bool {
 		return func(p *toy.Planted) bool { return p.Members[name] == value }
 	}
@@ -343,14 +343,14 @@ func wantsCrew(g *toy.Garden, q call) *toy.Answer {
 	}
 	if _, crew := g.Find([]string{"crews", q.id}); q.Method == http.MethodGet && crew != nil {
 		others := slices.DeleteFunc(slices.Clone(g.Beds["/shifts"]), hasMember("crew_id", q.id))
-		return &toy.Answer{Status: http.StatusOK, Body: len(g.Beds["/shifts"]) - len(others)}
+		return &toy.Response{Status: http.StatusOK, Body: len(g.Beds["/shifts"]) - len(others)}
 	}
 	return nil
 }
 
 var hexColour = regexp.MustCompile(`^[0-9a-f]{6}$`)
 
-func wantsHexColour(_ *toy.Garden, q call) *toy.Answer {
+func wantsHexColour(_ *toy.Garden, q call) *toy.Response {
 	if colour, has := q.body["colour"]; has && !hexColour.MatchString(fmt.Sprint(colour)) {
 		return toy.Status(http.StatusBadRequest)
 	}
@@ -358,14 +358,14 @@ func wantsHexColour(_ *toy.Garden, q call) *toy.Answer {
 }
 
 // wantsNoQuotes takes a text, but not the JSON of one.
-func wantsNoQuotes(_ *toy.Garden, q call) *toy.Answer {
+func wantsNoQuotes(_ *toy.Garden, q call) *toy.Response {
 	if sent, _ := io.ReadAll(q.Body); string(sent) == `"Ficus"` || len(sent) == 0 {
 		return toy.Status(http.StatusBadRequest)
 	}
 	return toy.Status(http.StatusNoContent)
 }
 
-func wantsNorth(_ *toy.Garden, q call) *toy.Answer {
+func wantsNorth(_ *toy.Garden, q call) *toy.Response {
 	isWrong := q.body != nil && q.body["region"] != "north"
 	if isWrong || q.Header.Get("X-Version") != "7" {
 		return toy.Status(http.StatusBadRequest)
@@ -374,7 +374,7 @@ func wantsNorth(_ *toy.Garden, q call) *toy.Answer {
 }
 
 // refusesAll hides buckets, and knows no token.
-func refusesAll(_ *toy.Garden, q call) *toy.Answer {
+func refusesAll(_ *toy.Garden, q call) *toy.Response {
 	isHidden := strings.HasPrefix(q.URL.Path, "/buckets/") && !q.URL.Query().Has("_token")
 	if isHidden || q.URL.Query().Has("page-token") {
 		return toy.Status(http.StatusForbidden)
@@ -383,11 +383,11 @@ func refusesAll(_ *toy.Garden, q call) *toy.Answer {
 }
 
 // storesNothing succeeds.
-func storesNothing(*toy.Garden, call) *toy.Answer { return toy.Status(http.StatusNoContent) }
+func storesNothing(*toy.Garden, call) *toy.Response { return toy.Status(http.StatusNoContent) }
 
 // refusesMembers refuses some bodies.
-func refusesMembers(refuses func(body map[string]any) bool) func(*toy.Garden, call) *toy.Answer {
-	return func(_ *toy.Garden, q call) *toy.Answer {
+func refusesMembers(refuses func(body map[string]any) bool) func(*toy.Garden, call) *toy.Response {
+	return func(_ *toy.Garden, q call) *toy.Response {
 		if refuses(q.body) {
 			return toy.Status(http.StatusBadRequest)
 		}
@@ -396,7 +396,7 @@ func refusesMembers(refuses func(body map[string]any) bool) func(*toy.Garden, ca
 }
 
 // failsOnPlace is a service that cannot store a place.
-func failsOnPlace(_ *toy.Garden, q call) *toy.Answer {
+func failsOnPlace(_ *toy.Garden, q call) *toy.Response {
 	if q.body["place"] != nil {
 		return toy.Status(http.StatusInternalServerError)
 	}
@@ -404,12 +404,12 @@ func failsOnPlace(_ *toy.Garden, q call) *toy.Answer {
 }
 
 // storesRefused stores a room with a long name, and refuses it.
-func storesRefused(g *toy.Garden, q call) *toy.Answer {
+func storesRefused(g *toy.Garden, q call) *toy.Response {
 	if len([]rune(fmt.Sprint(q.body["room"]))) <= 30 {
 		return nil
 	}
 	q.Body = io.NopCloser(bytes.NewReader(jsonvalue.Encode(q.body)))
-	g.Answer(q.Request)
+	g.Respond(q.Request)
 	return toy.Status(http.StatusBadRequest)
 }
 
@@ -436,10 +436,10 @@ func plantsDesk(g *toy.Garden, r *http.Request) {
 }
 
 // insteadOf responds with another status.
-func insteadOf(from, to int) func(*http.Request, *toy.Answer) {
-	return func(_ *http.Request, a *toy.Answer) {
+func insteadOf(from, to int) func(*http.Request, *toy.Response) {
+	return func(_ *http.Request, a *toy.Response) {
 		if a.Status == from {
-			*a = toy.Answer{Status: to, Header: http.Header{}, Body: map[string]any{"name": "found"}}
+			*a = toy.Response{Status: to, Header: http.Header{}, Body: map[string]any{"name": "found"}}
 		}
 	}
 }

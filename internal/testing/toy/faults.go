@@ -14,18 +14,18 @@ import (
 type Fault struct {
 	At     string // a pattern of what it changes, as in "GET /pots/"; empty: all
 	Before func(g *Garden, r *http.Request)
-	After  func(r *http.Request, a *Answer)
+	After  func(r *http.Request, a *Response)
 }
 
-// AnswerWith responds with a fault.
-func (g *Garden) AnswerWith(f Fault, r *http.Request) *Answer {
+// RespondWith responds with a fault.
+func (g *Garden) RespondWith(f Fault, r *http.Request) *Response {
 	isMeant := regexp.MustCompile(f.At).MatchString(r.Method + " " + r.URL.RequestURI())
 	if isMeant && f.Before != nil {
 		g.mu.Lock()
 		f.Before(g, r)
 		g.mu.Unlock()
 	}
-	a := g.Answer(r)
+	a := g.Respond(r)
 	if isMeant && f.After != nil {
 		f.After(r, a)
 	}
@@ -105,20 +105,20 @@ func PlantPot(g *Garden, id any) {
 	g.Beds["/pots"] = append(g.Beds["/pots"], &Planted{ID: fmt.Sprint(id), Members: map[string]any{"id": id, "color": "red", "size": 3000, "note": "n"}})
 }
 
-// Answers lets a response have another status.
-func Answers(code int) func(*http.Request, *Answer) {
-	return func(_ *http.Request, a *Answer) { *a = *Status(code) }
+// Responds lets a response have another status.
+func Responds(code int) func(*http.Request, *Response) {
+	return func(_ *http.Request, a *Response) { *a = *Status(code) }
 }
 
 // FindAll responds with a pot where there is none.
-func FindAll(_ *http.Request, a *Answer) {
+func FindAll(_ *http.Request, a *Response) {
 	if a.Status == http.StatusNotFound {
-		*a = Answer{http.StatusOK, http.Header{"Etag": {`"v"`}}, map[string]any{"id": 7, "color": "red", "size": 3000}}
+		*a = Response{http.StatusOK, http.Header{"Etag": {`"v"`}}, map[string]any{"id": 7, "color": "red", "size": 3000}}
 	}
 }
 
 // EmptyPage takes the items off the pages after the first one. Link leads on from them, but not for ever.
-func EmptyPage(r *http.Request, a *Answer) {
+func EmptyPage(r *http.Request, a *Response) {
 	query := r.URL.Query()
 	cursor := query.Get("cursor")
 	items, isList := a.Body.([]any)
@@ -134,8 +134,8 @@ func EmptyPage(r *http.Request, a *Answer) {
 }
 
 // Member gives the object in a response a member.
-func Member(name string, value any) func(*http.Request, *Answer) {
-	return func(_ *http.Request, a *Answer) {
+func Member(name string, value any) func(*http.Request, *Response) {
+	return func(_ *http.Request, a *Response) {
 		if object, is := a.Body.(map[string]any); is {
 			object[name] = value
 		}
@@ -143,8 +143,8 @@ func Member(name string, value any) func(*http.Request, *Answer) {
 }
 
 // Header gives a response a header, in which %s is what it has; an empty one is none.
-func Header(name, value string) func(*http.Request, *Answer) {
-	return func(_ *http.Request, a *Answer) {
+func Header(name, value string) func(*http.Request, *Response) {
+	return func(_ *http.Request, a *Response) {
 		if a.Status < http.StatusBadRequest {
 			old := a.Header.Get(name)
 			a.Header.Del(name)
@@ -156,8 +156,8 @@ func Header(name, value string) func(*http.Request, *Answer) {
 }
 
 // Items changes the items of a list.
-func Items(change func([]any) []any) func(*http.Request, *Answer) {
-	return func(_ *http.Request, a *Answer) {
+func Items(change func([]any) []any) func(*http.Request, *Response) {
+	return func(_ *http.Request, a *Response) {
 		if all, isList := a.Body.([]any); isList {
 			a.Body = change(all)
 		}
@@ -165,7 +165,7 @@ func Items(change func([]any) []any) func(*http.Request, *Answer) {
 }
 
 // Renamed shows other notes of items.
-func Renamed(_ *http.Request, a *Answer) {
+func Renamed(_ *http.Request, a *Response) {
 	if object, is := a.Body.(map[string]any); is {
 		for _, item := range object["items"].([]any) {
 			item.(map[string]any)["note"] = "n"
@@ -182,7 +182,7 @@ func Untagged(all []any) []any {
 }
 
 // Absolute makes the reference to the next page a whole URL.
-func Absolute(r *http.Request, a *Answer) {
+func Absolute(r *http.Request, a *Response) {
 	object, _ := a.Body.(map[string]any)
 	if next, _ := object["next"].(string); next != "" {
 		object["next"] = r.URL.Scheme + "://" + r.URL.Host + next
@@ -204,21 +204,21 @@ func MarksDeleted(g *Garden, r *http.Request) {
 }
 
 // Deleted hides that MarksDeleted has let a deletion be another request.
-func Deleted(r *http.Request, a *Answer) {
+func Deleted(r *http.Request, a *Response) {
 	if r.Method == http.MethodHead {
 		*a = *Status(http.StatusNoContent)
 	}
 }
 
 // Bare responds with the items alone.
-func Bare(_ *http.Request, a *Answer) {
+func Bare(_ *http.Request, a *Response) {
 	if object, is := a.Body.(map[string]any); is {
 		a.Body = object["items"]
 	}
 }
 
 // Noted shows other notes of items, each of which may depend on its place.
-func Noted(note func(i int, all []any) any) func(*http.Request, *Answer) {
+func Noted(note func(i int, all []any) any) func(*http.Request, *Response) {
 	return Items(func(all []any) []any {
 		for i, item := range all {
 			item.(map[string]any)["note"] = note(i, all)
@@ -308,7 +308,7 @@ func Writes(g *Garden, r *http.Request) {
 }
 
 // WriteRefused refuses what Writes or Creates has let through.
-func WriteRefused(r *http.Request, a *Answer) {
+func WriteRefused(r *http.Request, a *Response) {
 	if r.Header.Get("X-Refused") != "" {
 		*a = *Status(http.StatusPreconditionFailed)
 	}

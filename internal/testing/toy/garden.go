@@ -61,15 +61,15 @@ type Planted struct {
 // ETag is that of the version.
 func (p *Planted) ETag() string { return fmt.Sprintf(`"v%06d"`, p.Version) }
 
-// Answer is a response before it is written, so that a fault can change it.
-type Answer struct {
+// Response is a response before it is written, so that a fault can change it.
+type Response struct {
 	Status int
 	Header http.Header
 	Body   any // nil: none
 }
 
 // Write writes the response.
-func (a *Answer) Write(w http.ResponseWriter) {
+func (a *Response) Write(w http.ResponseWriter) {
 	maps.Copy(w.Header(), a.Header)
 	if a.Body != nil {
 		w.Header().Set("Content-Type", "application/json")
@@ -82,12 +82,12 @@ func (a *Answer) Write(w http.ResponseWriter) {
 }
 
 // Status is a response without a body.
-func Status(code int) *Answer { return &Answer{Status: code, Header: http.Header{}} }
+func Status(code int) *Response { return &Response{Status: code, Header: http.Header{}} }
 
-func (g *Garden) ServeHTTP(w http.ResponseWriter, r *http.Request) { g.Answer(r).Write(w) }
+func (g *Garden) ServeHTTP(w http.ResponseWriter, r *http.Request) { g.Respond(r).Write(w) }
 
-// Answer responds to a request: /pots is a bed, /pots/7 what is planted there, /pots/7/plants a bed below it.
-func (g *Garden) Answer(r *http.Request) *Answer {
+// Respond responds to a request: /pots is a bed, /pots/7 what is planted there, /pots/7/plants a bed below it.
+func (g *Garden) Respond(r *http.Request) *Response {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	names := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
@@ -99,7 +99,7 @@ func (g *Garden) Answer(r *http.Request) *Answer {
 	last := names[len(names)-1]
 	switch {
 	case last == "count":
-		return &Answer{http.StatusOK, http.Header{}, map[string]any{"count": len(g.selected(r))}}
+		return &Response{http.StatusOK, http.Header{}, map[string]any{"count": len(g.selected(r))}}
 	case last == "water" || last == "pin":
 		return Status(http.StatusNoContent)
 	case len(names)%2 == 0:
@@ -120,7 +120,7 @@ func (g *Garden) Find(names []string) (bed string, found *Planted) {
 	return bed, g.Beds[bed][i]
 }
 
-func (g *Garden) create(r *http.Request) *Answer {
+func (g *Garden) create(r *http.Request) *Response {
 	members := membersIn(r)
 	if members == nil {
 		return Status(http.StatusBadRequest)
@@ -141,8 +141,20 @@ func (g *Garden) create(r *http.Request) *Answer {
 	return g.plant(bed, created)
 }
 
+// createAt creates what a PUT names, unless that must be there.
+func (g *Garden) createAt(bed, id string, r *http.Request) *Response {
+	members := membersIn(r)
+	switch {
+	case r.Header.Get("If-Match") != "":
+		return Status(http.StatusPreconditionFailed)
+	case members == nil:
+		return Status(http.StatusBadRequest)
+	}
+	return g.plant(bed, &Planted{ID: id, Members: members})
+}
+
 // plant responds with something that is there from now on.
-func (g *Garden) plant(bed string, created *Planted) *Answer {
+func (g *Garden) plant(bed string, created *Planted) *Response {
 	all := append(g.Beds[bed], created)
 	slices.SortStableFunc(all, func(one, other *Planted) int { return compareIDs(one.ID, other.ID) })
 	g.Beds[bed] = all
@@ -181,7 +193,7 @@ func Number(text string) int {
 }
 
 // show is a response with something planted, which may have changed.
-func (g *Garden) show(code int, p *Planted, isChanged bool) *Answer {
+func (g *Garden) show(code int, p *Planted, isChanged bool) *Response {
 	if isChanged {
 		g.Versions++
 		p.Version = g.Versions
@@ -190,18 +202,15 @@ func (g *Garden) show(code int, p *Planted, isChanged bool) *Answer {
 	if g.Counts != "" {
 		members[g.Counts] = p.Version
 	}
-	return &Answer{code, http.Header{"Etag": {p.ETag()}}, members}
+	return &Response{code, http.Header{"Etag": {p.ETag()}}, members}
 }
 
 // onOne reads, changes or deletes one thing, if the condition of the request holds.
-func (g *Garden) onOne(names []string, r *http.Request) *Answer {
+func (g *Garden) onOne(names []string, r *http.Request) *Response {
 	bed, found := g.Find(names)
 	isNew := found == nil && g.Puts && r.Method == http.MethodPut
-	if isNew && r.Header.Get("If-Match") == "" {
-		return g.plant(bed, &Planted{ID: names[len(names)-1], Members: membersIn(r)})
-	}
 	if isNew {
-		return Status(http.StatusPreconditionFailed)
+		return g.createAt(bed, names[len(names)-1], r)
 	}
 	if found == nil {
 		return Status(http.StatusNotFound)
@@ -215,7 +224,7 @@ func (g *Garden) onOne(names []string, r *http.Request) *Answer {
 	case r.Header.Get("If-Match") != "" && !matches("If-Match"):
 		return Status(http.StatusPreconditionFailed)
 	case matches("If-None-Match") && isRead:
-		return &Answer{http.StatusNotModified, http.Header{"Etag": {found.ETag()}}, nil}
+		return &Response{http.StatusNotModified, http.Header{"Etag": {found.ETag()}}, nil}
 	case matches("If-None-Match"):
 		return Status(http.StatusPreconditionFailed)
 	case isRead:
@@ -267,7 +276,7 @@ func has(member any, value string) bool {
 }
 
 // list responds with a page: the one after an id or a cursor, behind an offset, or with a number.
-func (g *Garden) list(r *http.Request) *Answer {
+func (g *Garden) list(r *http.Request) *Response {
 	query := r.URL.Query()
 	all := g.selected(r)
 	if g.Newest {
@@ -294,7 +303,7 @@ func (g *Garden) list(r *http.Request) *Answer {
 	for _, p := range all[from:to] {
 		items = append(items, maps.Clone(p.Members))
 	}
-	a := &Answer{http.StatusOK, http.Header{}, items}
+	a := &Response{http.StatusOK, http.Header{}, items}
 	next := "c" + strconv.Itoa(to)
 	query.Set("cursor", next)
 	for _, other := range []string{"after", "offset", "page"} {

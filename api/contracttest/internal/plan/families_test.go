@@ -91,7 +91,7 @@ func refusing(refuses func(r *http.Request) int) func() http.Handler {
 				a = toy.Status(http.StatusMethodNotAllowed)
 				a.Header.Set("Allow", strings.ReplaceAll(methods, " ", ", "))
 			case path == "notes":
-				a = notes.Answer(r)
+				a = notes.Respond(r)
 				a.Header.Del("Etag")
 			case path == "caches":
 				a = toy.Status(http.StatusNoContent)
@@ -145,7 +145,7 @@ func finding() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a := toy.Status(http.StatusBadRequest)
 		if r.Method != http.MethodPost {
-			a = &toy.Answer{Status: http.StatusOK, Header: http.Header{}, Body: map[string]any{"id": 7, "kind": "oak"}}
+			a = &toy.Response{Status: http.StatusOK, Header: http.Header{}, Body: map[string]any{"id": 7, "kind": "oak"}}
 		}
 		a.Write(w)
 	})

@@ -26,7 +26,7 @@ type faulty struct {
 	toy.Fault
 }
 
-func (f faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) { f.AnswerWith(f.Fault, r).Write(w) }
+func (f faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) { f.RespondWith(f.Fault, r).Write(w) }
 
 // TestFaults compares what tests say of services that have one fault each with testdata/faults.txt: all tests that do
 // not hold, and no others.
@@ -77,16 +77,16 @@ var faults = map[string]fault{
 	"a create stores another color":             {of: "pots declared", Fault: toy.Fault{At: "^POST", Before: toy.Body(func(text string) string { return strings.Replace(text, `"color":"`, `"color":"x`, 1) })}},
 	"a create responds with another color":      {of: "pots inferred", Fault: toy.Fault{At: "^POST", After: toy.Member("color", "x")}},
 	"a read shows another color":                {of: "pots declared", Fault: toy.Fault{At: "^GET " + onePot, After: toy.Member("color", "x")}},
-	"a read finds nothing":                      {of: "pots declared", Fault: toy.Fault{At: "^GET " + onePot, After: toy.Answers(404)}},
+	"a read finds nothing":                      {of: "pots declared", Fault: toy.Fault{At: "^GET " + onePot, After: toy.Responds(404)}},
 	"a read finds everything":                   {of: "pots declared", Fault: toy.Fault{At: "^GET " + onePot, After: toy.FindAll}},
 	"a replacement does nothing":                {of: "pots declared", Fault: toy.Fault{At: "^PUT", Before: toy.Method("GET")}},
 	"a replacement keeps what it does not have": {of: "pots inferred", Fault: toy.Fault{At: "^PUT", Before: toy.Method("PATCH")}},
 	"a replacement changes all":                 {of: "pots declared", Fault: toy.Fault{At: "^PUT", Before: toy.Everything(toy.Recolor)}},
 	"a change replaces":                         {of: "pots declared", Fault: toy.Fault{At: "^PATCH", Before: toy.Method("PUT")}},
 	"a change of nothing succeeds":              {of: "pots declared", Fault: toy.Fault{At: "^PATCH", After: toy.FindAll}},
-	"a deletion does nothing":                   {of: "pots declared", Fault: toy.Fault{At: "^DELETE", Before: toy.Method("GET"), After: toy.Answers(204)}},
-	"a deletion of nothing succeeds":            {of: "pots declared", Fault: toy.Fault{At: "^DELETE", After: toy.Answers(204)}},
-	"a deletion is refused":                     {of: "pots inferred", Fault: toy.Fault{At: "^DELETE", Before: toy.Method("GET"), After: toy.Answers(400)}},
+	"a deletion does nothing":                   {of: "pots declared", Fault: toy.Fault{At: "^DELETE", Before: toy.Method("GET"), After: toy.Responds(204)}},
+	"a deletion of nothing succeeds":            {of: "pots declared", Fault: toy.Fault{At: "^DELETE", After: toy.Responds(204)}},
+	"a deletion is refused":                     {of: "pots inferred", Fault: toy.Fault{At: "^DELETE", Before: toy.Method("GET"), After: toy.Responds(400)}},
 	"a deletion changes all":                    {of: "pots inferred", Fault: toy.Fault{At: "^DELETE", Before: toy.Everything(toy.Recolor)}},
 	"a deletion deletes all":                    {of: "pots declared", Fault: toy.Fault{At: "^DELETE", Before: func(g *toy.Garden, _ *http.Request) { g.Beds["/pots"] = g.Beds["/pots"][:min(1, len(g.Beds["/pots"]))] }}},
 	"a create replaces":                         {of: "pots inferred", Fault: toy.Fault{At: "^POST", Before: toy.Replacing}},
@@ -99,8 +99,8 @@ var faults = map[string]fault{
 	"a default is another one":       {of: "pots declared", Fault: toy.Fault{Before: func(g *toy.Garden, _ *http.Request) { g.Defaults = map[string]any{"size": 4000} }}},
 	"there is no default":            {of: "pots inferred", Fault: toy.Fault{Before: func(g *toy.Garden, _ *http.Request) { g.Defaults = nil }}},
 	"what has a default is required": {of: "pots declared", Fault: toy.Fault{At: "^POST", Before: toy.Body(func(text string) string { return strings.Repeat(text, strings.Count(text, "size")) })}},
-	"everything fails":               {of: "pots declared", Fault: toy.Fault{After: toy.Answers(500)}},
-	"nothing is allowed":             {of: "pots inferred", Fault: toy.Fault{After: toy.Answers(403)}},
+	"everything fails":               {of: "pots declared", Fault: toy.Fault{After: toy.Responds(500)}},
+	"nothing is allowed":             {of: "pots inferred", Fault: toy.Fault{After: toy.Responds(403)}},
 
 	// Where it is.
 	"there is no Location":                             {of: "pots inferred", tests: ofLocation, Fault: toy.Fault{At: "^POST", After: toy.Header("Location", "")}},
@@ -135,9 +135,9 @@ var faults = map[string]fault{
 	"a write is done and refused":    {of: "pots declared", tests: ofVersions, Fault: toy.Fault{At: "^(PUT|PATCH|DELETE)", Before: toy.Writes, After: toy.WriteRefused}},
 	"a PUT with a condition creates": {of: "pots declared", tests: ofVersions, Fault: toy.Fault{At: "^PUT", Before: toy.Creates}},
 	"a PUT creates and is refused":   {of: "pots declared", tests: ofVersions, Fault: toy.Fault{At: "^PUT", Before: toy.Creates, After: toy.WriteRefused}},
-	"HEAD finds nothing":             {of: "pots declared", tests: ofHead, Fault: toy.Fault{At: "^HEAD", After: toy.Answers(404)}},
+	"HEAD finds nothing":             {of: "pots declared", tests: ofHead, Fault: toy.Fault{At: "^HEAD", After: toy.Responds(404)}},
 	"HEAD has another ETag":          {of: "pots declared", tests: ofHead, Fault: toy.Fault{At: "^HEAD", After: toy.Header("ETag", `"x"`)}},
-	"HEAD has no Content-Type":       {of: "pots declared", tests: ofHead, Fault: toy.Fault{At: "^HEAD", After: func(_ *http.Request, a *toy.Answer) { a.Body = nil }}},
+	"HEAD has no Content-Type":       {of: "pots declared", tests: ofHead, Fault: toy.Fault{At: "^HEAD", After: func(_ *http.Request, a *toy.Response) { a.Body = nil }}},
 	"HEAD has another age":           {of: "pots declared", tests: ofHead, Fault: toy.Fault{At: "^HEAD", After: toy.Header("Cache-Control", "no-store")}},
 	"HEAD has another day":           {of: "pots declared", tests: ofHead, Fault: toy.Fault{At: "^HEAD", After: toy.Header("Last-Modified", "yesterday")}},
 
@@ -154,7 +154,7 @@ var faults = map[string]fault{
 	"a list ignores after, inferred":        {of: "pots inferred", tests: ofLists, Fault: toy.Fault{At: allPots, Before: toy.Without("after")}},
 	"a list begins with what it is after":   {of: "pots declared", tests: ofLists, Fault: toy.Fault{At: allPots, Before: toy.Value("after", func(text string) string { return fmt.Sprint(toy.Number(text) - 1) })}},
 	"a list has no objects":                 {of: "pots declared", tests: ofLists, Fault: toy.Fault{At: allPots, After: toy.Items(func([]any) []any { return []any{7} })}},
-	"a list is no list":                     {of: "pots inferred", tests: ofLists, Fault: toy.Fault{At: allPots, After: func(_ *http.Request, a *toy.Answer) { a.Body = map[string]any{} }}},
+	"a list is no list":                     {of: "pots inferred", tests: ofLists, Fault: toy.Fault{At: allPots, After: func(_ *http.Request, a *toy.Response) { a.Body = map[string]any{} }}},
 	"a list ignores its filter":             {of: "pots declared", tests: ofLists, Fault: toy.Fault{At: allPots, Before: toy.Without("color")}},
 	"a list ignores its filter, inferred":   {of: "pots inferred", tests: ofLists, Fault: toy.Fault{At: allPots, Before: toy.Without("color")}},
 	"a filter finds nothing":                {of: "pots declared", tests: ofLists, Fault: toy.Fault{At: allPots, Before: toy.Value("color", toy.Is("any", "x"))}},
@@ -194,7 +194,7 @@ var faults = map[string]fault{
 	"a list by cursor is empty":        {of: "lists by cursor", Fault: toy.Fault{At: "^GET /cursors", After: toy.Member("items", []any{})}},
 	"a list by cursor shows another":   {of: "lists by cursor", Fault: toy.Fault{At: "^GET /cursors(\\?|$)", After: toy.Renamed}},
 	"a list shows what was deleted":    {of: "lists on a page", Fault: toy.Fault{At: "^(DELETE|GET) /plains/", Before: toy.MarksDeleted, After: toy.Deleted}},
-	"a list shows what is not deleted": {of: "lists on a page", Fault: toy.Fault{At: "^DELETE", Before: toy.Method("GET"), After: toy.Answers(204)}},
+	"a list shows what is not deleted": {of: "lists on a page", Fault: toy.Fault{At: "^DELETE", Before: toy.Method("GET"), After: toy.Responds(204)}},
 	"a summary has other notes, or none": {of: "lists of summaries", Fault: toy.Fault{At: `^GET /plains$`, After: toy.Noted(func(i int, all []any) any {
 		if i == len(all)-1 {
 			return nil
@@ -203,7 +203,7 @@ var faults = map[string]fault{
 	})}},
 	"a summary has one note":                {of: "lists of summaries", Fault: toy.Fault{At: `^GET /plains$`, After: toy.Noted(func(int, []any) any { return "n" })}},
 	"a list lacks the tags":                 {of: "lists on a page", Fault: toy.Fault{At: `^GET /plains$`, After: toy.Items(toy.Untagged)}},
-	"a read lacks the tags":                 {of: "lists on a page", Fault: toy.Fault{At: `^GET /plains/`, After: func(_ *http.Request, a *toy.Answer) { delete(a.Body.(map[string]any), "tags") }}},
+	"a read lacks the tags":                 {of: "lists on a page", Fault: toy.Fault{At: `^GET /plains/`, After: func(_ *http.Request, a *toy.Response) { delete(a.Body.(map[string]any), "tags") }}},
 	"a list leads to whole URLs":            {of: "lists by url", Fault: toy.Fault{At: "^GET /cursors", After: toy.Absolute}},
 	"a declared list is empty":              {of: "lists declared, by cursor", Fault: toy.Fault{At: "^GET /cursors", After: toy.Member("items", []any{})}},
 	"the default of a declared offset is 1": {of: "lists declared", Fault: toy.Fault{At: "^GET /offsets", Before: toy.Given("offset=1")}},
@@ -217,7 +217,7 @@ var faults = map[string]fault{
 	"a plant is found below any pot":   {of: below, Fault: toy.Fault{At: `^(GET|PATCH|DELETE) /pots/\d+/plants/\d+`, Before: toy.Anywhere}},
 	"a plant is watered below any pot": {of: below, Fault: toy.Fault{At: `plants/\d+/water`, Before: toy.Anywhere}},
 	"a list has what is below others":  {of: below, Fault: toy.Fault{At: `^GET /pots/\d+/plants$`, Before: toy.Together}},
-	"a pot is watered where none is":   {of: below, Fault: toy.Fault{At: `^POST /pots/\d+/water`, After: toy.Answers(204)}},
-	"no pot can be watered":            {of: below, Fault: toy.Fault{At: `^POST /pots/\d+/water`, After: toy.Answers(409)}},
+	"a pot is watered where none is":   {of: below, Fault: toy.Fault{At: `^POST /pots/\d+/water`, After: toy.Responds(204)}},
+	"no pot can be watered":            {of: below, Fault: toy.Fault{At: `^POST /pots/\d+/water`, After: toy.Responds(409)}},
 	"a plant is put where no pot is":   {of: below, Fault: toy.Fault{At: `^POST /pots/\d+/plants`, Before: func(g *toy.Garden, r *http.Request) { toy.PlantPot(g, toy.Number(strings.Split(r.URL.Path, "/")[2])) }}},
 }

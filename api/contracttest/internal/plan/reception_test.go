@@ -25,7 +25,7 @@ func reception(refuses func(sent map[string]any) int) func() http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			text, isKnown := exists[r.URL.RequestURI()]
 			isWrite := r.URL.Path == "/bookings" || r.URL.Path == "/changes"
-			a := toy.Answer{Status: http.StatusOK}
+			a := toy.Response{Status: http.StatusOK}
 			switch {
 			case isWrite:
 				var sent map[string]any
@@ -61,7 +61,7 @@ func tables(made int) func() http.Handler {
 				return
 			}
 			isName := name == strings.ToLower(name)
-			a := toy.Answer{Status: http.StatusNotFound}
+			a := toy.Response{Status: http.StatusNotFound}
 			switch {
 			case isName && r.Method == http.MethodPost:
 				a.Status = made
