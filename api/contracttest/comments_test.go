@@ -21,7 +21,7 @@ import (
 
 // commentService is a service of testdata/comments.yaml: its schemas are
 // recursive, and it assigns identities.
-func commentService(c *Contract) *service {
+func commentService(c *Contract, fault toy.Fault) *service {
 	problem := func(status int) *reply {
 		failed := newReply(status, map[string]any{"title": http.StatusText(status), "status": status})
 		failed.header.Set("Content-Type", "application/problem+json")
@@ -32,7 +32,7 @@ func commentService(c *Contract) *service {
 		Sets: map[string]any{"created": "2026-11-20T09:00:00Z"}, Items: "items", Limit: 5, Newest: true,
 	})
 	s := &service{contract: c, credentials: Credentials{"token": "letmein"}, failure: problem, isExact: true, respond: map[string]func(call) *reply{}}
-	s.store(func(q call) *toy.Response { return comments.Respond(q.Request) })
+	s.store(func(q call) *toy.Response { return comments.RespondWith(fault, q.Request) })
 	return s
 }
 
@@ -41,7 +41,7 @@ func TestRecursiveDocument(t *testing.T) {
 	c := contractOf(t, "comments.yaml", Options{Service: Service{Undeclared: Exact, Lists: []List{{
 		Operation: "listComments", Create: "createComment", ID: "id", Items: "items", Limit: "limit", Filters: map[string]string{"author": "author"},
 	}}}})
-	proof(t, c, func() *service { return commentService(c) }, map[string]wrong{
+	proof(t, c, func(fault toy.Fault) *service { return commentService(c, fault) }, map[string]wrong{
 		"a reply without author":   {by: "read sees", response: edit("GET", inReply(func(reply map[string]any) { delete(reply, "author") }))},
 		"a reply with an unnamed":  {by: "read sees", response: edit("GET", inReply(func(reply map[string]any) { reply["likes"] = 1 }))},
 		"a time without zone":      {by: "read sees", response: edit("GET", func(o map[string]any) { change(o, "created", "2026-11-20T09:00:00") })},
@@ -62,8 +62,8 @@ func TestRecursiveDocument(t *testing.T) {
 		"no Location":                       {by: "createComment, cred", response: func(_ *http.Request, a *reply) { a.header.Del("Location") }},
 		"200 for a create":                  {by: "createComment, cred", response: func(r *http.Request, a *reply) { status(r, a, "POST", 201, 200) }},
 		"a failure for a create":            {by: "createComment, cred", response: func(r *http.Request, a *reply) { a.header.Del("Location"); status(r, a, "POST", 201, 507) }},
-		"ignores the author":                {by: "effect of parameter author", request: func(r *http.Request) { dropQuery(r, "author") }},
-		"ignores the limit":                 {by: "effect of parameter limit", request: func(r *http.Request) { dropQuery(r, "limit") }},
+		"ignores the author":                {by: "effect of parameter author", Fault: toy.Fault{At: "^GET /comments[?]", Before: toy.Without("author")}},
+		"ignores the limit":                 {by: "effect of parameter limit", Fault: toy.Fault{At: "^GET /comments[?]", Before: toy.Without("limit")}},
 		"refuses a cookie":                  {by: "theme", response: func(r *http.Request, a *reply) { refuse(a, r.Header.Get("Cookie") != "") }},
 		"takes any theme":                   {by: "theme", request: func(r *http.Request) { r.Header.Del("Cookie") }},
 		"takes a long text of a reply":      {by: "/text maxLength, refused", request: replaceBody(strings.Repeat("x", 41), "x")},
@@ -76,11 +76,11 @@ func TestRecursiveDocument(t *testing.T) {
 		"takes bytes without padding":       {by: "/attachment format, refused", request: replaceBody(`"attachment":"RmljdXM"`, `"attachment":"RmljdXM="`)},
 		"takes what is not a day":           {by: "/day format, refused", request: replaceBody(`"day":"20.11.2026"`, `"day":"2026-11-20"`)},
 		"takes a text for a reply":          {by: "/replies/* type, refused", request: replaceBody(`},[]]`, `}]`)},
-		"reads another comment":             {by: "read sees", request: func(r *http.Request) { first(r) }},
+		"reads another comment":             {by: "read sees", Fault: toy.Fault{At: "^GET /comments/", Before: readsFirst}},
 		"Location of another comment": {response: func(_ *http.Request, a *reply) {
 			setHeader(a, "Location", "/comments/01935a7e-8d3c-7c1e-9a55-000000000001")
 		}},
-		"does not delete":        {by: "is gone", request: func(r *http.Request) { replaceMethod(r, "DELETE", "GET") }, response: func(r *http.Request, a *reply) { noContent(r, a) }},
+		"does not delete":        {by: "is gone", Fault: toy.Fault{At: "^DELETE", Before: toy.Method("GET"), After: toy.Responds(204)}},
 		"needs no token":         {request: func(r *http.Request) { r.Header.Set("Authorization", "Bearer letmein") }},
 		"has two types of an id": {by: "read sees", response: edit("GET", func(o map[string]any) { change(o, "id", 7) })},
 	})
@@ -143,14 +143,6 @@ func status(r *http.Request, a *reply, method string, from, to int) {
 	}
 }
 
-func dropQuery(r *http.Request, name string) {
-	query := r.URL.Query()
-	if text := query.Get(name); len(text) == 1 && text != "0" && text != "x" || strings.Contains(text, "@plants.example") || strings.HasPrefix(text, "value") {
-		query.Del(name)
-		r.URL.RawQuery = query.Encode()
-	}
-}
-
 func refuse(a *reply, condition bool) {
 	if condition {
 		a.status, a.body = 400, `{"title":"no","status":400}`
@@ -158,28 +150,13 @@ func refuse(a *reply, condition bool) {
 	}
 }
 
-// first makes a request be for the first comment.
-func first(r *http.Request) {
-	if r.Method == "GET" && strings.HasPrefix(r.URL.Path, "/comments/01935a7e-8d3c-7c1e-9a55-0000") {
-		r.URL.Path = "/comments/01935a7e-8d3c-7c1e-9a55-000000000001"
-	}
+// readsFirst makes a request be for the first comment.
+func readsFirst(_ *toy.Garden, r *http.Request) {
+	r.URL.Path = "/comments/01935a7e-8d3c-7c1e-9a55-000000000001"
 }
 
 func setHeader(a *reply, name, value string) {
 	if a.header.Get(name) != "" {
 		a.header.Set(name, value)
-	}
-}
-
-func replaceMethod(r *http.Request, from, to string) {
-	if r.Method == from && len(r.URL.Path) > len("/comments/") {
-		r.Method = to
-		r.Header.Set("Replaced", from)
-	}
-}
-
-func noContent(r *http.Request, a *reply) {
-	if r.Header.Get("Replaced") != "" && a.status == 200 {
-		a.status, a.body, a.header = 204, "", http.Header{}
 	}
 }

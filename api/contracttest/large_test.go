@@ -12,6 +12,7 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 
 	"github.com/plantstore/plantstore/internal/testing/must"
+	"github.com/plantstore/plantstore/internal/testing/toy"
 )
 
 // stub is a service of any document that responds with generated values.
@@ -66,7 +67,7 @@ func TestLargeDocument(t *testing.T) {
 	body := func(old, new string) func(*http.Request, *reply) {
 		return func(_ *http.Request, a *reply) { a.body = strings.Replace(a.body, old, new, 1) }
 	}
-	proof(t, c, func() *service { return stub(c) }, map[string]wrong{
+	proof(t, c, func(toy.Fault) *service { return stub(c) }, map[string]wrong{
 		"201 is 200":                    {by: "createOAuth2Client", response: func(r *http.Request, a *reply) { status(r, a, "POST", 201, 200) }},
 		"an alive service is not":       at("/health/alive", wrong{by: "isAlive", response: func(_ *http.Request, a *reply) { a.status = 404 }}),
 		"a version as a number":         at("/version", wrong{by: "getVersion", response: body(`"version":"Ficus"`, `"version":1`)}),

@@ -269,9 +269,10 @@ func firstFault(c *Contract, tests []Case, credentials Credentials, handler http
 
 // wrong is a service with one fault. Each function may be nil.
 type wrong struct {
-	by       string                          // tests whose name has it are run first: it is faster
-	request  func(r *http.Request)           // changes a request before the service sees it
-	response func(r *http.Request, a *reply) // changes a response
+	by        string                          // tests whose name has it are run first: it is faster
+	request   func(r *http.Request)           // changes a request before the service sees it
+	response  func(r *http.Request, a *reply) // changes a response
+	toy.Fault                                 // of its garden, which sees valid requests alone
 }
 
 func (f wrong) of(s *service) http.Handler {
@@ -289,15 +290,15 @@ func (f wrong) of(s *service) http.Handler {
 
 // proof runs the generated tests on a right service, which must pass, and on
 // wrong ones, none of which may.
-func proof(t *testing.T, c *Contract, right func() *service, wrongs map[string]wrong) {
+func proof(t *testing.T, c *Contract, right func(toy.Fault) *service, wrongs map[string]wrong) {
 	t.Helper()
 	t.Parallel()
 	tests := testsOf(c)
-	if fault, by := firstFault(c, tests, right().credentials, right()); fault != "" {
+	if fault, by := firstFault(c, tests, right(toy.Fault{}).credentials, right(toy.Fault{})); fault != "" {
 		t.Fatalf("the right service fails: %s: %s", by, fault)
 	}
 	for _, name := range slices.Sorted(maps.Keys(wrongs)) {
-		s := right()
+		s := right(wrongs[name].Fault)
 		ordered := slices.Clone(tests)
 		if first := wrongs[name].by; first != "" {
 			slices.SortStableFunc(ordered, func(a, b Case) int {
