@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"slices"
 	"strings"
@@ -71,25 +70,33 @@ func curlTarget(addr net.Addr, cert *certificate) string {
 	return "https://" + net.JoinHostPort(host, port) + "/plants" + options
 }
 
-// adviseToken logs a warning if there is no valid token yet, with the command
-// that creates one.
-func adviseToken(ctx context.Context, log *slog.Logger, tokens token.Store, store string) error {
-	all, err := tokens.Tokens(ctx)
+// adviseTokens warns of a static token that is one of a store. If clients cannot have a valid
+// token yet, it logs the command that creates one.
+func (s *service) adviseTokens(ctx context.Context) error {
+	if token.IsIssued(s.config.Token) {
+		s.log.Warn("PLANTSTORE_TOKEN has a token of a store: here it has every scope and cannot be revoked; " +
+			"unset it, or choose another text")
+	}
+	hasToken := s.config.Token != "" || s.printed != ""
+	if hasToken || s.issuer != nil {
+		return nil
+	}
+	tokens, err := s.store.Tokens(ctx)
 	if err != nil {
 		return err
 	}
 	now := time.Now()
-	if slices.ContainsFunc(all, func(t token.Token) bool { return t.InForce(now) }) {
+	if slices.ContainsFunc(tokens, func(t token.Token) bool { return t.InForce(now) }) {
 		return nil
 	}
 	command := "plantstore token create --name first"
-	switch {
+	switch store := s.config.Store; {
 	case open.InMemory(store): // no other program can reach it
 		command = "plantstore serve --print-token --store " + store
 	case store != open.Default && open.Redacted(store) == store: // a URL with a password comes from PLANTSTORE_STORE
 		command += " --store " + shell.Quote(store)
 	}
-	log.Warn("there is no valid token: every request gets 401 until you create one", "run", command)
+	s.log.Warn("there is no valid token: every request gets 401 until you create one", "run", command)
 	return nil
 }
 

@@ -1,10 +1,11 @@
 // Package server runs the service: it listens, opens the store, serves requests
 // until it is told to stop, and then stops without losing a request.
 //
-// [Run] is the wiring, read from top to bottom. The other files hold one part
-// each: the public listener, the TLS certificate, the graceful shutdown, what people
-// and the service manager are told, what runs in the background, and the admin
-// listener with health, metrics and profiles.
+// [Run] is the wiring: it checks the settings, opens what the service needs, and
+// serves. The other files hold one part each: the public listener, the TLS
+// certificate, the graceful shutdown, what people and the service manager are told,
+// what runs in the background, and the admin listener with health, metrics and
+// profiles.
 package server
 
 import (
@@ -15,22 +16,22 @@ import (
 	"io"
 	"log/slog"
 	"math"
-	"net"
 	"net/http"
 	"os"
 	"runtime/debug"
+	"slices"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/plantstore/plantstore/internal/feed"
 	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/plantstore/plantstore/internal/oidc"
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/store/open"
 	"github.com/plantstore/plantstore/internal/token"
 )
-
-// printedTokenLife is the lifetime of a token of --print-token.
-const printedTokenLife = 24 * time.Hour
 
 // Config has the settings of a service. Every field is required unless its
 // comment says otherwise.
@@ -62,160 +63,246 @@ type Build struct{ Version, Commit, Go string }
 // Run runs the service until ctx ends, and then until the requests in flight
 // have finished. It prints the addresses, and the token of PrintToken, to
 // stdout.
-func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config) (err error) {
-	logEnd := func() {}
-	defer func() { logEnd() }() // after everything else
+func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config) error {
 	limitMemory(config)
-	cert, err := openCertificate(config.TLSCert, config.TLSKey, log)
-	if err != nil {
+	service := &service{config: config, stdout: stdout, log: log}
+	// Every setting is checked before the store is created or its schema
+	// changes, and mistakes in settings come before a port that is taken.
+	if err := service.check(); err != nil {
 		return err
 	}
-	if err := token.CheckStatic(config.Token); err != nil {
+	if err := service.open(ctx); err != nil {
+		return errors.Join(err, service.close())
+	}
+	stopping, err := service.serve(ctx)
+	err = errors.Join(err, service.close())
+	service.logEnd(ctx, stopping, err)
+	return err
+}
+
+// printedTokenLife is the lifetime of a token of --print-token.
+const printedTokenLife = 24 * time.Hour
+
+// service is what [Run] runs. Its fields are set in their order.
+type service struct {
+	config Config
+	stdout io.Writer
+	log    *slog.Logger
+
+	// Set by check.
+	cert   *certificate // nil: plain HTTP
+	issuer *oidc.Issuer // nil: there is no identity provider
+
+	// Set by open.
+	listener listener
+	health   *health
+	metrics  *prometheus.Registry
+	store    store.Store
+	tokens   *token.Verifier
+	changes  *feed.Feed
+	server   *http.Server
+	shutdown *gracefulShutdown
+	printed  string         // the token of PrintToken
+	closers  []func() error // of what is open, in the order of opening
+}
+
+// check checks the settings.
+func (s *service) check() (err error) {
+	if s.cert, err = openCertificate(s.config.TLSCert, s.config.TLSKey, s.log); err != nil {
+		return err
+	}
+	if err := token.CheckStatic(s.config.Token); err != nil {
 		return fmt.Errorf("PLANTSTORE_TOKEN: %w", err)
 	}
-	var issuer *oidc.Issuer // nil: there is no identity provider
-	if config.OIDC.Issuer != "" {
-		config.OIDC.Log = log
-		if issuer, err = oidc.New(config.OIDC); err != nil {
+	if s.config.OIDC.Issuer != "" {
+		s.config.OIDC.Log = s.log
+		if s.issuer, err = oidc.New(s.config.OIDC); err != nil {
 			return err
 		}
 	}
-	if err := open.Check(config.Store); err != nil {
+	return open.Check(s.config.Store)
+}
+
+// open opens all that the service needs to serve requests. After an error, close closes
+// what is open.
+func (s *service) open(ctx context.Context) (err error) {
+	// Connections wait in the queue of the listener until the server accepts them.
+	if s.listener, err = listen(ctx, s.config.Addr); err != nil {
 		return err
 	}
-	// Every setting is checked before the store is created or its schema
-	// changes, and mistakes in settings come before a port that is taken.
-	// Connections wait in the queue of the listener until the server accepts
-	// them.
-	listener, err := listen(ctx, config.Addr)
-	if err != nil {
-		return err
-	}
-	defer listener.Close() // if an error keeps the server from starting
+	s.atClose(func() { s.listener.Close() }) // if an error keeps the server from starting
 
 	// The admin listener starts first and stops last, so that readiness can say
 	// that the service is starting or stopping.
-	health, metrics := &health{}, newMetrics(config.Build)
-	stopAdmin, err := startAdmin(stdout, log, config.AdminAddr, newAdmin(health, metrics))
+	s.health, s.metrics = &health{}, newMetrics(s.config.Build)
+	stopAdmin, err := startAdmin(s.stdout, s.log, s.config.AdminAddr, newAdmin(s.health, s.metrics))
 	if err != nil {
 		return err
 	}
-	defer stopAdmin()
+	s.atClose(stopAdmin)
 
+	if err := s.openStore(ctx); err != nil {
+		return err
+	}
+	if err := s.openTokens(); err != nil {
+		return err
+	}
+	s.changes = feed.New(s.store)
+	s.atClose(s.changes.Stop) // also if serving fails: it uses the store
+	handler, err := httpapi.New(s.options(ctx))
+	if err != nil {
+		return err
+	}
+	if s.cert != nil {
+		s.metrics.MustRegister(s.cert.metrics())
+	}
+	s.server = newServer(handler, s.log)
+	s.shutdown = newGracefulShutdown(s.server)
+	return s.adviseTokens(ctx)
+}
+
+// openStore opens the store, and prepares it for writes unless the service is read-only.
+func (s *service) openStore(ctx context.Context) (err error) {
 	openStore := open.Open
-	if config.HTTP.ReadOnly {
+	if s.config.HTTP.ReadOnly {
 		openStore = open.ReadOnly
 	}
-	store, err := openStore(ctx, config.Store)
-	if err != nil {
+	if s.store, err = openStore(ctx, s.config.Store); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	store.Watch(log)
+	s.closers = append(s.closers, s.store.Close)
+	s.store.Watch(s.log)
+	s.metrics.MustRegister(s.store.Metrics()...)
 	first := plant.Page{Limit: 1, ByName: &plant.ByName{}}
-	if _, _, err := store.List(ctx, first); errors.Is(err, plant.ErrOtherUnicode) {
-		log.Warn("lists by name get 503", "err", err)
+	if _, _, err := s.store.List(ctx, first); errors.Is(err, plant.ErrOtherUnicode) {
+		s.log.Warn("lists by name get 503", "err", err)
 	}
-	writes := func(context.Context) error { return errors.New("the service is read-only") }
-	if !config.HTTP.ReadOnly {
-		if err := store.BeginEpoch(ctx); err != nil { // before the first write
-			return err
-		}
-		_, _, err := store.Changes(ctx, nil, 1) // on PostgreSQL this writes, too
-		if errors.Is(err, plant.ErrNoChanges) {
-			log.Warn("requests for changes get 503", "err", err)
-		}
-		defer keepChanges(ctx, log, store, config.KeepChanges)()
-		metrics.MustRegister(writeMetrics(health))
-		writes = store.Writable
+	if s.config.HTTP.ReadOnly {
+		return nil
 	}
-
-	tokens := token.NewVerifier(store, config.Token)
-	defer func() {
-		if err := tokens.Close(); err != nil {
-			log.Warn("cannot store when tokens were last used", "err", err)
-		}
-	}()
-	if issuer != nil {
-		tokens.Accept(issuer)
-	}
-	if config.HTTP.ReadOnly {
-		// A copy of the store fails if a last use is stored meanwhile.
-		if err := tokens.Close(); err != nil {
-			return err
-		}
-		log.Info("read-only: writes get 503")
-	}
-	changes := feed.New(store)
-	defer changes.Stop() // also if serving fails: it uses the store
-	options := config.HTTP
-	options.Plants, options.Changes, options.Tokens = store, changes, tokens
-	options.Metrics, options.Log = metrics, log
-	if config.OIDC.ClientID != "" && config.HTTP.Page {
-		var stop func()
-		options.SignIn, stop = findSignIn(ctx, config.OIDC)
-		defer stop()
-	}
-	handler, err := httpapi.New(options)
-	if err != nil {
+	if err := s.store.BeginEpoch(ctx); err != nil { // before the first write
 		return err
 	}
-	metrics.MustRegister(store.Metrics()...)
-	metrics.MustRegister(tokens.Metrics()...)
-	if cert != nil {
-		metrics.MustRegister(cert.metrics())
+	// On PostgreSQL this writes, too.
+	if _, _, err := s.store.Changes(ctx, nil, 1); errors.Is(err, plant.ErrNoChanges) {
+		s.log.Warn("requests for changes get 503", "err", err)
 	}
-	printed := ""
-	if config.PrintToken {
-		printed = tokens.Temporary("serve", printedTokenLife)
+	s.atClose(keepChanges(ctx, s.log, s.store, s.config.KeepChanges))
+	s.metrics.MustRegister(writeMetrics(s.health))
+	return nil
+}
+
+// openTokens creates the verifier of tokens.
+func (s *service) openTokens() error {
+	s.tokens = token.NewVerifier(s.store, s.config.Token)
+	s.atClose(func() {
+		if err := s.tokens.Close(); err != nil {
+			s.log.Warn("cannot store when tokens were last used", "err", err)
+		}
+	})
+	s.metrics.MustRegister(s.tokens.Metrics()...)
+	if s.issuer != nil {
+		s.tokens.Accept(s.issuer)
 	}
-	if token.IsIssued(config.Token) {
-		log.Warn("PLANTSTORE_TOKEN has a token of a store: here it has every scope and cannot be revoked; " +
-			"unset it, or choose another text")
-	}
-	if config.Token == "" && printed == "" && issuer == nil {
-		if err := adviseToken(ctx, log, store, config.Store); err != nil {
+	if s.config.HTTP.ReadOnly {
+		// A copy of the store fails if a last use is stored meanwhile.
+		if err := s.tokens.Close(); err != nil {
 			return err
 		}
+		s.log.Info("read-only: writes get 503")
 	}
-	server := newServer(handler, log)
-	shutdown := newGracefulShutdown(server)
-	served := make(chan error, 1)
-	go func() { served <- serveOn(server, listener, cert) }()
-	health.start(checks{store.Ready, writes})
-	defer health.drain() // also if serving fails
+	if s.config.PrintToken {
+		s.printed = s.tokens.Temporary("serve", printedTokenLife)
+	}
+	return nil
+}
 
-	announce(stdout, listener.Addr(), cert, printed, config.HTTP)
-	log.Info("started", "version", config.Build.Version, "commit", config.Build.Commit,
-		"addr", listener.Addr().String(), "admin_addr", config.AdminAddr,
-		"store", open.Redacted(config.Store), slog.Group("settings", config.Settings...))
-	stopping := time.Now()
-	logEnd = func() {
-		took := slog.Float64("seconds", time.Since(stopping).Seconds())
-		if err != nil {
-			log.Error("stopped", "err", token.Redact(open.RedactPasswords(err.Error()), config.Token), took)
-			return
-		}
-		log.Info("stopped", "cause", context.Cause(ctx).Error(), took, "requests_while_stopping", shutdown.done.Load())
+// options returns the settings of the handler.
+func (s *service) options(ctx context.Context) httpapi.Options {
+	options := s.config.HTTP
+	options.Plants, options.Changes, options.Tokens = s.store, s.changes, s.tokens
+	options.Metrics, options.Log = s.metrics, s.log
+	if s.config.OIDC.ClientID != "" && options.Page {
+		var stop func()
+		options.SignIn, stop = findSignIn(ctx, s.config.OIDC)
+		s.atClose(stop)
 	}
-	if err := notify(config.NotifySocket, "READY=1"); err != nil {
-		return errors.Join(err, server.Close())
+	return options
+}
+
+// serve serves requests until ctx ends, and then until the requests in flight have finished.
+// It returns when it began to stop.
+func (s *service) serve(ctx context.Context) (stopping time.Time, err error) {
+	served := make(chan error, 1)
+	go func() { served <- s.serveListener() }()
+	s.health.start(checks{reads: s.store.Ready, writes: s.writable})
+	defer s.health.drain() // also if serving fails
+
+	announce(s.stdout, s.listener.Addr(), s.cert, s.printed, s.config.HTTP)
+	s.log.Info("started", "version", s.config.Build.Version, "commit", s.config.Build.Commit,
+		"addr", s.listener.Addr().String(), "admin_addr", s.config.AdminAddr,
+		"store", open.Redacted(s.config.Store), slog.Group("settings", s.config.Settings...))
+	if err := notify(s.config.NotifySocket, "READY=1"); err != nil {
+		return time.Now(), errors.Join(err, s.server.Close())
 	}
 	select {
 	case err := <-served:
-		stopping = time.Now()
-		return fmt.Errorf("serve: %w", err)
+		return time.Now(), fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
 	}
 	stopping = time.Now()
-	health.drain()   // before the listener retires
-	shutdown.begin() // before the log and the service manager announce it
-	changes.Stop()   // clients that wait for changes get a response
-	log.Info("stopping; a second signal stops at once", "drain", drainTime.String())
-	if err := notify(config.NotifySocket, "STOPPING=1"); err != nil {
-		log.Warn("cannot notify the service manager", "err", err)
+	s.health.drain()   // before the listener retires
+	s.shutdown.begin() // before the log and the service manager announce it
+	s.changes.Stop()   // clients that wait for changes get a response
+	s.log.Info("stopping; a second signal stops at once", "drain", drainTime.String())
+	if err := notify(s.config.NotifySocket, "STOPPING=1"); err != nil {
+		s.log.Warn("cannot notify the service manager", "err", err)
 	}
-	return shutdown.stop(context.WithoutCancel(ctx), log, listener, served)
+	return stopping, s.shutdown.stop(context.WithoutCancel(ctx), s.log, s.listener, served)
+}
+
+// serveListener serves the public listener, with TLS (1.2 or later, the default of Go) if
+// there is a certificate.
+func (s *service) serveListener() error {
+	if s.cert == nil {
+		return s.server.Serve(s.listener)
+	}
+	s.server.TLSConfig = &tls.Config{GetCertificate: s.cert.get}
+	return s.server.ServeTLS(s.listener, "", "")
+}
+
+// writable returns nil if writes work, and otherwise the reason why they do not.
+func (s *service) writable(ctx context.Context) error {
+	if s.config.HTTP.ReadOnly {
+		return errors.New("the service is read-only")
+	}
+	return s.store.Writable(ctx)
+}
+
+// atClose makes close call a function before those that it got earlier.
+func (s *service) atClose(stop func()) {
+	s.closers = append(s.closers, func() error {
+		stop()
+		return nil
+	})
+}
+
+// close closes what is open, in the reverse order of opening.
+func (s *service) close() (err error) {
+	for _, closeOne := range slices.Backward(s.closers) {
+		err = errors.Join(err, closeOne())
+	}
+	return err
+}
+
+// logEnd logs how the service has ended. The error is that of Run.
+func (s *service) logEnd(ctx context.Context, stopping time.Time, err error) {
+	took := slog.Float64("seconds", time.Since(stopping).Seconds())
+	if err != nil {
+		s.log.Error("stopped", "err", token.Redact(open.RedactPasswords(err.Error()), s.config.Token), took)
+		return
+	}
+	s.log.Info("stopped", "cause", context.Cause(ctx).Error(), took, "requests_while_stopping", s.shutdown.done.Load())
 }
 
 // gcPercent is the growth of the heap after which garbage is collected. Compared
@@ -240,16 +327,6 @@ func limitMemory(config Config) {
 		limit := max(leastMemory, bodyMemory*config.HTTP.MaxBody)
 		debug.SetMemoryLimit(limit / 4 * 3) // the Go runtime does not count the memory of SQLite
 	}
-}
-
-// serveOn serves a listener, with TLS (1.2 or later, the default of Go) if there is a
-// certificate.
-func serveOn(server *http.Server, l net.Listener, cert *certificate) error {
-	if cert == nil {
-		return server.Serve(l)
-	}
-	server.TLSConfig = &tls.Config{GetCertificate: cert.get}
-	return server.ServeTLS(l, "", "")
 }
 
 // maxHTTP2Streams is how many requests of one HTTP/2 connection are handled at the
