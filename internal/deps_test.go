@@ -61,6 +61,7 @@ var mayImport = map[string][]string{
 	"internal/testing/toy":         {},
 	"internal/testing/must":        {},
 	"internal/testing/oidctest":    {},
+	"internal/testing/pipes":       {},
 	"internal/testing/program":     {"api/client", "internal/testing/metricstest", "internal/testing/must", "internal/testing/wait"},
 	"internal/store/groupcommit":   {},
 	"internal/testing/pgtest":      {"internal/testing/wait"},

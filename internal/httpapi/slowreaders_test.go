@@ -19,25 +19,10 @@ import (
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store/sqlite"
 	"github.com/plantstore/plantstore/internal/testing/must"
+	"github.com/plantstore/plantstore/internal/testing/pipes"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 	"github.com/plantstore/plantstore/internal/token"
 )
-
-// pipes is a listener of in-memory pipes. They buffer nothing and work with the clock
-// of a synctest bubble.
-type pipes chan net.Conn
-
-func (p pipes) Accept() (net.Conn, error) {
-	conn, ok := <-p
-	if !ok {
-		return nil, net.ErrClosed
-	}
-	return conn, nil
-}
-
-func (p pipes) Close() error { close(p); return nil }
-
-func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
 // largePage is a store whose list has 240 KiB of JSON.
 var largePage = &mapPlants{sorted: []plant.Plant{{ID: 1, Name: "n"}, {ID: 2, Name: strings.Repeat("\x01", 40<<10)}}}
@@ -71,18 +56,14 @@ func startPipes(t *testing.T, handler http.Handler, http2 bool) (connect func() 
 	protocols.SetHTTP1(!http2)
 	protocols.SetUnencryptedHTTP2(http2)
 	server := &http.Server{Handler: handler, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute, Protocols: protocols} // as in package server
-	listener := make(pipes)
+	listener := make(pipes.Listener)
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() {
 		server.Close()
 		synctest.Wait() // until its handlers have returned
 	})
 	return func() *http.Transport {
-		client := &http.Transport{Protocols: protocols, DialContext: func(context.Context, string, string) (net.Conn, error) {
-			ours, theirs := net.Pipe()
-			listener <- theirs
-			return ours, nil
-		}}
+		client := &http.Transport{Protocols: protocols, DialContext: listener.DialContext}
 		t.Cleanup(client.CloseIdleConnections)
 		return client
 	}

@@ -1,8 +1,11 @@
 package server
 
 import (
+	"context"
 	"crypto/tls"
+	"errors"
 	"io"
+	"net"
 	"net/http"
 	"path/filepath"
 	"testing"
@@ -11,8 +14,22 @@ import (
 
 	"github.com/plantstore/plantstore/internal/testing/expect"
 	"github.com/plantstore/plantstore/internal/testing/must"
+	"github.com/plantstore/plantstore/internal/testing/pipes"
 	"github.com/plantstore/plantstore/internal/testing/program"
 )
+
+// oneConnection returns a client that opens one connection, and no second one.
+func oneConnection(listener pipes.Listener, transport *http.Transport) *http.Client {
+	isOpened := false
+	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if isOpened {
+			return nil, errors.New("the connection was closed")
+		}
+		isOpened = true
+		return listener.DialContext(ctx, network, address)
+	}
+	return &http.Client{Transport: transport}
+}
 
 // A pause of the program or of its machine does not use up idleGrace: requests that
 // have arrived meanwhile are not read yet.
@@ -59,9 +76,9 @@ func TestRequestAfterALateResponse(t *testing.T) {
 			}
 		})}
 		s := newGracefulShutdown(server)
-		listener := make(pipes, 1)
+		listener := make(pipes.Listener, 1)
 		go func() { _ = server.Serve(listener) }()
-		client := listener.client(&http.Transport{})
+		client := oneConnection(listener, &http.Transport{})
 		defer client.CloseIdleConnections()
 		resp, err := client.Get("http://server/late")
 		must.NoError(t, err)
@@ -106,9 +123,9 @@ func TestStopEndsHTTP2(t *testing.T) {
 		})
 		server := &http.Server{Handler: handler}
 		s := newGracefulShutdown(server)
-		conns := make(pipes)
+		conns := make(pipes.Listener)
 		go server.ServeTLS(conns, filepath.Join(dir, "cert.pem"), filepath.Join(dir, "cert-key.pem"))
-		client := conns.client(&http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}})
+		client := oneConnection(conns, &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}})
 		defer server.Close()
 		resp, err := client.Get("https://plants/")
 		if err != nil || resp.ProtoMajor != 2 {

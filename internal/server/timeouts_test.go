@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"errors"
 	"io"
 	"log/slog"
@@ -18,39 +17,9 @@ import (
 	"github.com/plantstore/plantstore/internal/store/open"
 	"github.com/plantstore/plantstore/internal/testing/expect"
 	"github.com/plantstore/plantstore/internal/testing/must"
+	"github.com/plantstore/plantstore/internal/testing/pipes"
 	"github.com/plantstore/plantstore/internal/token"
 )
-
-// pipes is a listener whose connections are pipes, so that a server and its
-// clients run on the clock of synctest.
-type pipes chan net.Conn
-
-func (p pipes) Accept() (net.Conn, error) {
-	c, ok := <-p
-	if !ok {
-		return nil, net.ErrClosed
-	}
-	return c, nil
-}
-
-func (p pipes) Close() error { close(p); return nil }
-
-func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
-
-// client returns a client that opens one connection, and no second one.
-func (p pipes) client(transport *http.Transport) *http.Client {
-	dialled := false
-	transport.DialContext = func(context.Context, string, string) (net.Conn, error) {
-		if dialled {
-			return nil, errors.New("the connection was closed")
-		}
-		dialled = true
-		ours, theirs := net.Pipe()
-		p <- theirs
-		return ours, nil
-	}
-	return &http.Client{Transport: transport}
-}
 
 // newHandler returns the handler of an empty store in memory.
 func newHandler(t *testing.T) http.Handler {
@@ -103,12 +72,12 @@ func TestServerLimits(t *testing.T) {
 						closed <- time.Since(began)
 					}
 				}
-				listener := make(pipes, 1)
+				listener := make(pipes.Listener, 1)
 				go func() { _ = server.Serve(listener) }()
 				defer server.Close()
-				client, conn := net.Pipe()
+				client, err := listener.DialContext(t.Context(), "", "")
+				must.NoError(t, err)
 				defer client.Close()
-				listener <- conn
 				go func() { _, _ = io.WriteString(client, c.sent) }()
 				response := make(chan string, 1)
 				if c.reads {
