@@ -95,7 +95,7 @@ var mayImport = map[string][]string{
 		"internal/server", "internal/shell", "internal/store", "internal/store/open", "internal/store/sqlite",
 		"internal/ticker", "internal/token", "internal/transfer", "internal/webhook",
 	},
-	"internal/webhook": {"api/client", "gen/plantapi", "gen/plantjson", "internal/transfer"},
+	"internal/webhook": {"api/client", "gen/plantapi", "gen/plantjson", "internal/atomicfile", "internal/transfer"},
 	"cmd/contracttest": {"api/contracttest"},
 	"cmd/plantstore":   {"internal/cli"},
 

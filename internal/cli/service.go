@@ -113,8 +113,8 @@ func findToken(sys system, file string) (string, error) {
 	return token, nil
 }
 
-// readSmall reads a file for which 64 KiB are plenty: a token, secrets, or the state of a
-// webhook. Without a limit a wrong name, such as /dev/zero, would fill the memory.
+// readSmall reads a file for which 64 KiB are plenty: a token, or secrets. Without a limit a
+// wrong name, such as /dev/zero, would fill the memory.
 func readSmall(name string) ([]byte, error) {
 	const limit = 64 << 10
 	file, err := os.Open(name)

@@ -3,21 +3,17 @@ package cli
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
 	"net/http/httputil"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/urfave/cli/v3"
 
 	"github.com/plantstore/plantstore/api/client"
-	"github.com/plantstore/plantstore/internal/atomicfile"
 	"github.com/plantstore/plantstore/internal/server"
 	"github.com/plantstore/plantstore/internal/transfer"
 	"github.com/plantstore/plantstore/internal/webhook"
@@ -152,102 +148,54 @@ func (s shown) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// webhookState is the content of the file of --state.
-type webhookState struct {
-	Server   string          `json:"server"`
-	To       string          `json:"to"`
-	Position client.Position `json:"position"`
-}
-
-// stateFile is the file of --state.
-type stateFile struct {
-	name  string
-	saved webhookState // what it has
-}
-
-// load returns the state in the file, or if there is none, that with which a relay begins.
-func (f *stateFile) load(ctx context.Context, command *cli.Command, service *transfer.Service) (webhookState, error) {
-	state := webhookState{Server: command.String("server"), To: command.String("to")}
-	text, err := readSmall(f.name)
-	if err == nil {
-		err = json.Unmarshal(text, &f.saved)
-		state.Position = f.saved.Position
-		if err != nil || f.saved != state {
-			return state, fmt.Errorf("--state: %s is not the file of this --server and --to: name another file", f.name)
-		}
-		return state, nil
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return state, fmt.Errorf("--state: %w", err)
-	}
-	switch command.String("from") {
-	case "now":
-		state.Position, err = service.Now(ctx)
-		return state, err
-	case "start":
-		return state, nil
-	}
-	return state, fmt.Errorf("--state: %w: add --from now or --from start to create it", err)
-}
-
-func (f *stateFile) save(state webhookState) error {
-	if state == f.saved {
-		return nil
-	}
-	text, err := json.Marshal(state)
-	if err = errors.Join(err, atomicfile.Write(f.name, text, 0o600)); err != nil {
-		return err
-	}
-	f.saved = state
-	return nil
-}
-
 // runWebhook runs a relay with the files and the admin listener of the flags.
 func runWebhook(ctx context.Context, sys system, command *cli.Command, relay *webhook.Relay) error {
-	file := stateFile{name: command.String("state")}
-	lock, err := atomicfile.CreateLocked(file.name, ".lock", 0o600) // another file than that of the position, which is replaced
+	state, err := webhook.OpenState(command.String("state"), command.String("server"), relay.URL)
 	if err != nil {
-		return fmt.Errorf("--state: another plantstore webhook may use %s, or its folder is not writable: %w", file.name, err)
+		return fmt.Errorf("--state: %w", err)
 	}
-	defer lock.Close()
-	state, err := file.load(ctx, command, relay.Service)
+	defer state.Close()
+	position, err := firstPosition(ctx, command, relay.Service, state)
 	if err != nil {
 		return err
 	}
-	relay.Save = func(position client.Position) error {
-		return file.save(webhookState{Server: state.Server, To: state.To, Position: position})
-	}
-	if err := relay.Save(state.Position); err != nil {
+	if err := state.Save(position); err != nil {
 		return fmt.Errorf("--state: %w", err)
 	}
+	relay.Save = state.Save
 	if name := command.String("rejects"); name != "" {
-		rejects, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_RDWR, 0o600)
+		rejects, err := webhook.OpenRejects(name)
 		if err != nil {
 			return fmt.Errorf("--rejects: %w", err)
 		}
 		defer rejects.Close()
-		relay.Reject = func(event webhook.Event, status int) error {
-			line := fmt.Sprintf(`{"webhook_id":%q,"status":%d,"event":%s}`+"\n", event.ID, status, event.Body)
-			err := appendLine(rejects, line)
-			return errors.Join(err, rejects.Sync(), atomicfile.SyncFolder(name)) // before the position moves on
-		}
+		relay.Reject = rejects.Append
 	}
 	stop, err := server.StartAdmin(sys.stdout, relay.Log, adminAddr(command), relay)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	relay.Log.Info("started", "server", state.Server, "state", file.name)
-	return relay.Run(ctx, state.Position)
+	relay.Log.Info("started", "server", command.String("server"), "state", command.String("state"))
+	return relay.Run(ctx, position)
 }
 
-// appendLine writes a line at the end of a file. A part of one that a full disk left there stays on a line of its own.
-func appendLine(file *os.File, line string) error {
-	size, err := file.Seek(0, io.SeekEnd)
-	last := []byte("\n")
-	_, _ = file.ReadAt(last, size-1) // an empty file has none
+// firstPosition returns the position in the file of --state, or if there is none, the one that --from says.
+func firstPosition(
+	ctx context.Context, command *cli.Command, service *transfer.Service, state *webhook.State,
+) (client.Position, error) {
+	position, err := state.Load()
 	if err == nil {
-		_, err = file.WriteString(strings.TrimPrefix("\n", string(last)) + line)
+		return position, nil
 	}
-	return err
+	if !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("--state: %w", err)
+	}
+	switch command.String("from") {
+	case "now":
+		return service.Now(ctx)
+	case "start":
+		return "", nil
+	}
+	return "", fmt.Errorf("--state: %w: add --from now or --from start to create it", err)
 }
