@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"github.com/plantstore/plantstore/api/client"
 	"github.com/plantstore/plantstore/internal/atomicfile"
@@ -90,21 +89,32 @@ func OpenRejects(name string) (Rejects, error) {
 
 // Append appends an event and the status that refused it, durably.
 func (r Rejects) Append(event Event, status int) error {
-	size, err := r.file.Seek(0, io.SeekEnd)
+	line := fmt.Sprintf(`{"webhook_id":%q,"status":%d,"event":%s}`+"\n", event.ID, status, event.Body)
+	isCut, err := r.endsWithinLine()
 	if err != nil {
 		return err
 	}
-	line := fmt.Sprintf(`{"webhook_id":%q,"status":%d,"event":%s}`+"\n", event.ID, status, event.Body)
-	// A part of a line that a full disk has left stays on a line of its own.
-	last := []byte("\n")
-	_, _ = r.file.ReadAt(last, size-1) // an empty file has none
-	if _, err := r.file.WriteString(strings.TrimPrefix("\n", string(last)) + line); err != nil {
+	if isCut { // the part stays on a line of its own
+		line = "\n" + line
+	}
+	if _, err := r.file.WriteString(line); err != nil {
 		return err
 	}
 	if err := r.file.Sync(); err != nil {
 		return err
 	}
 	return atomicfile.SyncFolder(r.file.Name())
+}
+
+// endsWithinLine reports whether the file ends with a part of a line, which a full disk has left.
+func (r Rejects) endsWithinLine() (bool, error) {
+	size, err := r.file.Seek(0, io.SeekEnd)
+	if err != nil || size == 0 {
+		return false, err
+	}
+	last := make([]byte, 1)
+	_, err = r.file.ReadAt(last, size-1)
+	return last[0] != '\n', err
 }
 
 // Close closes the file.
