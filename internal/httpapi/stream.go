@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -46,36 +47,13 @@ type stream struct {
 	writing atomic.Bool
 }
 
+// VisitStreamChangesResponse implements the response of the generated code.
 func (s *stream) VisitStreamChangesResponse(w http.ResponseWriter) error {
-	s.rec, s.control = recorderOf(w), http.NewResponseController(w)
-	s.end = sync.OnceValue(func() time.Time { return time.Now().Add(endGrace) })
-	h := w.Header()
-	h.Set("Content-Type", eventStreamType)
-	h.Set("Cache-Control", cacheControl)
-	h.Set("X-Accel-Buffering", "no") // for nginx, which would hold back events
-	closeConnection(w)
-	w.WriteHeader(http.StatusOK)
-
-	limited := make(chan struct{})
-	stop := context.AfterFunc(s.ctx, func() {
-		defer close(limited)
-		if s.writing.Load() { // else write does it: HTTP/2 would reset a stream whose last event comes late
-			s.limitWrites()
-		}
-	})
-	defer func() {
-		if !stop() {
-			<-limited // the writer must not be used after the handler
-		}
-		if s.rec.cut == nil { // or HTTP/2 would reset a stream that has written its end in time
-			_ = s.control.SetWriteDeadline(time.Now().Add(readTime))
-		}
-	}()
+	s.begin(w)
+	defer s.limitWritesAtEnd()()
 	err := s.run()
-	if s.rec.cut != nil { // an end event would complete half an event
-		if !errors.Is(s.rec.cut, os.ErrDeadlineExceeded) {
-			s.rec.cut = nil // the client has disconnected, as the clients of streams do
-		}
+	if s.rec.cut != nil {
+		s.noteCut()
 		return nil
 	}
 	if cause := context.Cause(s.ctx); cause != nil {
@@ -84,11 +62,58 @@ func (s *stream) VisitStreamChangesResponse(w http.ResponseWriter) error {
 	if err == context.Canceled { // disconnected, or HEAD
 		return nil
 	}
-	f := failureOf(err)
+	return s.sendEnd(err)
+}
+
+// begin sends the header.
+func (s *stream) begin(w http.ResponseWriter) {
+	s.rec, s.control = recorderOf(w), http.NewResponseController(w)
+	s.end = sync.OnceValue(func() time.Time { return time.Now().Add(endGrace) })
+	header := w.Header()
+	header.Set("Content-Type", eventStreamType)
+	header.Set("Cache-Control", cacheControl)
+	header.Set("X-Accel-Buffering", "no") // for nginx, which would hold back events
+	closeConnection(w)
+	w.WriteHeader(http.StatusOK)
+}
+
+// limitWritesAtEnd limits a write that goes on when the context ends, until done is called.
+func (s *stream) limitWritesAtEnd() (done func()) {
+	limited := make(chan struct{})
+	stop := context.AfterFunc(s.ctx, func() {
+		defer close(limited)
+		if s.writing.Load() { // else write does it: HTTP/2 would reset a stream whose last event comes late
+			s.limitWrites()
+		}
+	})
+	return func() {
+		if !stop() {
+			<-limited // the writer must not be used after the handler
+		}
+		if s.rec.cut == nil { // or HTTP/2 would reset a stream that has written its end in time
+			_ = s.control.SetWriteDeadline(time.Now().Add(readTime))
+		}
+	}
+}
+
+// noteCut keeps that the stream was cut only if the client did not read: clients end streams by disconnecting.
+func (s *stream) noteCut() {
+	if !errors.Is(s.rec.cut, os.ErrDeadlineExceeded) {
+		s.rec.cut = nil
+	}
+}
+
+// loggedEnds are the failures that end a stream because of the service.
+var loggedEnds = []*failure{errInternal, errUnavailable, errDiskFull}
+
+// sendEnd sends the last event, which says why the stream ends, and returns the reason if it is to be logged. It must
+// not be called after a write that was cut: the event would complete half an event.
+func (s *stream) sendEnd(reason error) error {
+	failure := failureOf(reason)
 	s.limitWrites()
-	s.write(endEvent(f))
-	if f == errInternal || f == errUnavailable || f == errDiskFull {
-		return err // is logged
+	s.write(endEvent(failure))
+	if slices.Contains(loggedEnds, failure) {
+		return reason
 	}
 	return nil
 }
