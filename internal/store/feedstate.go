@@ -69,23 +69,29 @@ func (state FeedState) WalkPage(
 	return page.Items, last.Position, nil
 }
 
-// allows reports whether the position of a client is valid. The changes are those after it.
+// allows reports whether the position of a client is valid: [plant.Position] has the rules. The
+// changes are those after it.
 func (state FeedState) allows(position plant.Position, changes []plant.Change) bool {
-	ofThisState := state.Known && position.Seen <= state.End // else of another store, or of a later state
-	if !ofThisState || position.At < state.Forgotten {
+	isOfAnotherStore := !state.Known || position.Seen > state.End // or of a later state of this one
+	isForgotten := position.At < state.Forgotten
+	if isOfAnotherStore || isForgotten {
 		return false
 	}
 	if position.Index == 0 {
 		return position.At <= position.Seen
 	}
-	insideTransaction := position.Index > 0 && position.At < position.Seen
-	if !insideTransaction || len(changes) == 0 {
-		return false // not one of ours: a walk has no changes
-	}
-	next := changes[0].Position
-	sameTransaction := next.At == position.At && next.Index == position.Index+1
-	nextTransaction := next.At == position.At+1 && next.Index == 0
-	return sameTransaction || nextTransaction
+	// The position is within a transaction, which the page goes on with. A walk has no changes.
+	isWithin := position.Index > 0 && position.At < position.Seen
+	return isWithin && len(changes) > 0 && isNext(position, changes[0].Position)
+}
+
+// isNext reports whether a change, with the position after it, can be the next one after a position
+// within a transaction.
+func isNext(position, afterChange plant.Position) bool {
+	continues := plant.Position{At: position.At, Index: position.Index + 1}
+	completes := plant.Position{At: position.At + 1}
+	found := plant.Position{At: afterChange.At, Index: afterChange.Index}
+	return found == continues || found == completes
 }
 
 // After returns the position after some changes of a transaction, which has total changes.
