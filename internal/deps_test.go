@@ -22,7 +22,7 @@ const (
 // inward: towards what a plant is and what the document says. Tests are free.
 var mayImport = map[string][]string{
 	"api":        {},
-	"api/client": {"gen/plantapi", "gen/plantclient"},
+	"api/client": {"gen/plantapi", "gen/plantclient", "internal/backoff"},
 	"api/client/clienttest": {
 		"api/client", "gen/plantapi", "internal/feed", "internal/httpapi", "internal/store/sqlite",
 		"internal/token",
@@ -33,6 +33,7 @@ var mayImport = map[string][]string{
 	"gen/plantserver":                  {"api/contract", "gen/plantapi", "gen/plantjson"},
 	"internal/plant":                   {},
 	"internal/atomicfile":              {},
+	"internal/backoff":                 {},
 	"internal/cache":                   {},
 	"internal/shell":                   {},
 	"internal/ticker":                  {},
@@ -66,7 +67,7 @@ var mayImport = map[string][]string{
 	"internal/store/groupcommit":   {},
 	"internal/testing/pgtest":      {"internal/testing/wait"},
 	"internal/store/postgres": {
-		"internal/plant", "internal/store", "internal/store/groupcommit", "internal/token",
+		"internal/backoff", "internal/plant", "internal/store", "internal/store/groupcommit", "internal/token",
 	},
 	"internal/testing/storebench": {"internal/plant"},
 	"internal/store/sqlite/wal":   {},
@@ -95,7 +96,7 @@ var mayImport = map[string][]string{
 		"internal/server", "internal/shell", "internal/store", "internal/store/open", "internal/store/sqlite",
 		"internal/ticker", "internal/token", "internal/transfer", "internal/webhook",
 	},
-	"internal/webhook": {"api/client", "gen/plantapi", "gen/plantjson", "internal/atomicfile", "internal/transfer"},
+	"internal/webhook": {"api/client", "gen/plantapi", "gen/plantjson", "internal/atomicfile", "internal/backoff", "internal/transfer"},
 	"cmd/contracttest": {"api/contracttest"},
 	"cmd/plantstore":   {"internal/cli"},
 

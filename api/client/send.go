@@ -8,12 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/plantstore/plantstore/internal/backoff"
 )
 
 // maxBody is how much of a response is read. A page has 1000 plants of at most 1,256
@@ -29,7 +30,7 @@ const maxRetryAfter = time.Minute
 // The [Error.RetryAfter] of err is added. A RetryAfter of more than a minute ends the
 // retries.
 func Backoff(_ context.Context, attempt int, err error) time.Duration {
-	pause := rand.N(min(100*time.Millisecond<<min(attempt-1, 6), 5*time.Second))
+	pause := backoff.Pause(attempt, 100*time.Millisecond, 5*time.Second)
 	if e, ok := errors.AsType[*Error](err); ok {
 		if e.RetryAfter > maxRetryAfter {
 			return -1
@@ -140,17 +141,16 @@ func (c *Client) pause(ctx context.Context, attempt int, cause error, patient bo
 	if wait < 0 {
 		return cause
 	}
-	if deadline, ok := ctx.Deadline(); ok && !patient && time.Until(deadline) <= wait {
-		return cause // it says more than the deadline would
-	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ended(ctx, cause)
-	case <-timer.C:
+	if backoff.Sleep(ctx, wait) {
 		return nil
 	}
+	if patient {
+		<-ctx.Done()
+	}
+	if ctx.Err() == nil {
+		return cause // it says more than the deadline would
+	}
+	return ended(ctx, cause)
 }
 
 // ended adds to the error of the last attempt that the context has ended.

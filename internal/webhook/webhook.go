@@ -33,6 +33,7 @@ import (
 	"github.com/plantstore/plantstore/api/client"
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/gen/plantjson"
+	"github.com/plantstore/plantstore/internal/backoff"
 	"github.com/plantstore/plantstore/internal/transfer"
 )
 
@@ -175,7 +176,7 @@ func (r *Relay) Run(ctx context.Context, after client.Position) error {
 	}
 	working.Go(func() error { return r.read(ended, after, queues, maphash.MakeSeed()) })
 	working.Go(func() error {
-		for sleep(ended, saveEvery) {
+		for backoff.Sleep(ended, saveEvery) {
 			if err := r.Save(*r.position.Load()); err != nil {
 				r.lines.Do(func() { r.Log.Warn("cannot store the position", "err", err) })
 			}
@@ -217,7 +218,7 @@ func (r *Relay) read(ctx context.Context, after client.Position, queues []chan *
 // deliver sends an event until it is delivered or rejected, ctx ends or the receiver wants no more.
 func (r *Relay) deliver(ctx context.Context, d *delivery) error {
 	quiet := func() time.Duration { return time.Until(time.Unix(0, r.quiet.Load())) }
-	for attempt, pause := 0, time.Duration(0); sleep(ctx, pause) && sleep(ctx, quiet()); attempt++ {
+	for attempt, pause := 0, time.Duration(0); backoff.Sleep(ctx, pause) && backoff.Sleep(ctx, quiet()); attempt++ {
 		status, wait, err := r.Send(context.WithoutCancel(ctx), d.event)
 		if err == nil {
 			r.delivered.Add(1)
@@ -297,13 +298,4 @@ func (r *Relay) finish(d *delivery) {
 		r.window = r.window[1:]
 		r.slots.Release(1)
 	}
-}
-
-// sleep reports whether ctx goes on after the pause.
-func sleep(ctx context.Context, pause time.Duration) bool {
-	select {
-	case <-time.After(pause):
-	case <-ctx.Done():
-	}
-	return ctx.Err() == nil
 }

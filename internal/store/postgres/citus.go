@@ -87,7 +87,7 @@ func waitForPrepared(ctx context.Context, conn *pgx.Conn) error {
 	began := time.Now()
 	limited, cancel := context.WithTimeout(ctx, stepTime)
 	defer cancel()
-	for wait := newBackoff(); ; {
+	for attempts := 1; ; attempts++ {
 		var found bool
 		err := conn.QueryRow(limited, prepared, time.Since(began).Milliseconds()).Scan(&found)
 		if err == nil && !found {
@@ -96,7 +96,7 @@ func waitForPrepared(ctx context.Context, conn *pgx.Conn) error {
 		if err != nil && limited.Err() == nil {
 			return err
 		}
-		if !wait.sleep(limited) {
+		if !pause(limited, attempts) {
 			return cmp.Or(ctx.Err(), errPrepared)
 		}
 	}

@@ -181,7 +181,7 @@ func connect(
 	defer cancel()
 	began := time.Now()
 	var cause error
-	for wait := newBackoff(); ; {
+	for attempts := 1; ; attempts++ {
 		err := s.withConnection(limited, func(ctx context.Context, conn *pgx.Conn) (err error) {
 			if err := prepare(ctx, conn); err != nil {
 				return err
@@ -195,7 +195,7 @@ func connect(
 			return s, nil
 		}
 		cause = laterCause(cause, err)
-		if !transient(code(err)) || time.Since(began) > startTime || !wait.sleep(limited) {
+		if !transient(code(err)) || time.Since(began) > startTime || !pause(limited, attempts) {
 			s.Close()
 			return nil, fmt.Errorf("open PostgreSQL: %w", explain(cause, config.ConnConfig))
 		}

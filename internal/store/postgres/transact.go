@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/plantstore/plantstore/internal/backoff"
 )
 
 const (
@@ -65,7 +67,7 @@ func (s *Store) transact(
 	ctx context.Context, attempt func(ctx context.Context, conn *pgx.Conn, mark int64) error,
 ) error {
 	var cause error
-	for wait := newBackoff(); ; {
+	for attempts := 1; ; attempts++ {
 		mark := int64(rand.Uint64())
 		warned := false
 		err := s.try(ctx, func(ctx context.Context, conn *pgx.Conn) error {
@@ -97,7 +99,7 @@ func (s *Store) transact(
 				return s.committedWith(ctx, mark, true)
 			}
 		}
-		if !wait.sleep(ctx) {
+		if !pause(ctx, attempts) {
 			return unavailable(cause)
 		}
 	}
@@ -169,7 +171,7 @@ func (s *Store) read(ctx context.Context, readOnce func(context.Context, *pgx.Co
 // cause of the failures.
 func (s *Store) retry(ctx context.Context, attempt func(context.Context, *pgx.Conn) error) error {
 	var cause error
-	for wait := newBackoff(); ; {
+	for attempts := 1; ; attempts++ {
 		err := s.try(ctx, attempt)
 		canceled := errors.Is(ctx.Err(), context.Canceled)
 		if err == nil || canceled {
@@ -180,7 +182,7 @@ func (s *Store) retry(ctx context.Context, attempt func(context.Context, *pgx.Co
 		}
 		s.resetIfLost(err)
 		cause = laterCause(cause, err)
-		if !wait.sleep(ctx) {
+		if !pause(ctx, attempts) {
 			return cause
 		}
 	}
@@ -269,29 +271,8 @@ func (s *Store) deleteMarks(marks []int64) {
 	}
 }
 
-// longestWait is how long a backoff waits at most, before chance changes it.
-const longestWait = 200 * time.Millisecond
-
-// backoff waits between attempts. The first waits are short, because most failures
-// are conflicts with another program.
-type backoff struct{ nextWait time.Duration }
-
-func newBackoff() *backoff { return &backoff{nextWait: 2 * time.Millisecond} }
-
-// sleep waits between half and one and a half of the next wait. If ctx would end meanwhile, it returns false,
-// at once if that is known: the caller can then report sooner.
-func (b *backoff) sleep(ctx context.Context) bool {
-	wait := b.nextWait/2 + rand.N(b.nextWait)
-	b.nextWait = min(2*b.nextWait, longestWait)
-	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= wait {
-		return false
-	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+// pause waits before another attempt, and reports whether ctx leaves time for it. The first
+// pauses are short, because most failures are conflicts with another program.
+func pause(ctx context.Context, attempts int) bool {
+	return backoff.Sleep(ctx, backoff.Pause(attempts, 4*time.Millisecond, 400*time.Millisecond))
 }
