@@ -2,11 +2,8 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"iter"
-	"net/http"
 	"time"
 
 	"github.com/plantstore/plantstore/gen/plantapi"
@@ -61,14 +58,15 @@ func (c *Client) ChangesUntilNow(ctx context.Context, after Position) iter.Seq2[
 // Now returns the position after the last change so far. From there, [Client.Changes]
 // returns only what changes after this call, for a program that needs no copy of all plants.
 func (c *Client) Now(ctx context.Context) (Position, error) {
-	page, err := c.changesPage(ctx, plantapi.ListChangesParams{From: new(plantapi.FromNow)}, false)
+	page, err := c.changesPage(ctx, plantapi.ListChangesParams{From: new(plantapi.FromNow)})
 	return page.Position, err
 }
 
 func (c *Client) changes(ctx context.Context, after Position, wait int32) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
-		for responded := false; ; responded = true {
-			page, err := c.changesAfter(ctx, after, wait, responded && wait > 0)
+		client, current := c, ctx
+		for {
+			page, err := client.changesAfter(current, after, wait)
 			if err != nil {
 				yield(Change{}, err)
 				return
@@ -78,7 +76,9 @@ func (c *Client) changes(ctx context.Context, after Position, wait int32) iter.S
 					return
 				}
 			}
-			if wait == 0 && page.last() {
+			if wait > 0 {
+				client, current = c.patient(ctx)
+			} else if page.last() {
 				return
 			}
 			after = page.Position
@@ -98,7 +98,7 @@ func (p changesPage) last() bool { return !p.More || len(p.Changes) == 0 }
 
 // changesAfter reads the page after a position. Its error at the end of the context is
 // that of the context.
-func (c *Client) changesAfter(ctx context.Context, after Position, wait int32, patient bool) (changesPage, error) {
+func (c *Client) changesAfter(ctx context.Context, after Position, wait int32) (changesPage, error) {
 	params := plantapi.ListChangesParams{Limit: new(int32(1000))}
 	if after != "" {
 		params.After = (*string)(&after)
@@ -106,7 +106,7 @@ func (c *Client) changesAfter(ctx context.Context, after Position, wait int32, p
 	if wait > 0 {
 		params.Wait = &wait
 	}
-	page, err := c.changesPage(ctx, params, patient)
+	page, err := c.changesPage(ctx, params)
 	if ctx.Err() != nil {
 		return page, ctx.Err()
 	}
@@ -116,18 +116,12 @@ func (c *Client) changesAfter(ctx context.Context, after Position, wait int32, p
 	return page, err
 }
 
-// changesPage reads a page. If patient is set, it is requested until there is a response
-// that is final.
-func (c *Client) changesPage(ctx context.Context, params plantapi.ListChangesParams, patient bool) (page changesPage, err error) {
-	_, _, err = c.do(ctx, request{
-		op: "list changes", safe: true, patient: patient, accept: []int{http.StatusOK},
-		build: func(io.Reader) (*http.Request, error) {
-			return plantclient.NewListChangesRequest(c.server, &params)
-		},
-		decode: func(body []byte) bool {
-			return json.Unmarshal(body, &page) == nil && page.Position != "" && page.Changes != nil
-		},
-	})
+// changesPage reads a page.
+func (c *Client) changesPage(ctx context.Context, params plantapi.ListChangesParams) (page changesPage, err error) {
+	list := request{name: "list changes", result: &page}
+	list.made(plantclient.NewListChangesRequest(c.server, &params))
+	list.isComplete = func() bool { return page.Position != "" && page.Changes != nil }
+	_, _, err = c.do(ctx, list)
 	return page, err
 }
 
@@ -135,8 +129,9 @@ func (c *Client) changesPage(ctx context.Context, params plantapi.ListChangesPar
 // may take so long: it leaves time for the response.
 func waitWithin(timeout time.Duration) int32 {
 	const most = 30 // by the document
-	if timeout == 0 || timeout >= 2*most*time.Second {
+	half := timeout / 2 / time.Second
+	if timeout == 0 {
 		return most
 	}
-	return max(1, int32(timeout/2/time.Second))
+	return int32(min(max(1, half), most))
 }

@@ -39,6 +39,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -106,14 +107,15 @@ func WithBackoff(backoff func(ctx context.Context, attempt int, err error) time.
 // New returns a client of the service at baseURL, for example
 // "https://plants.example.com". It sends no request.
 func New(baseURL string, opts ...Option) (*Client, error) {
-	u, err := url.Parse(baseURL)
-	switch {
-	case err != nil: // the error quotes the URL or a part of it, maybe of a password
+	parsed, err := url.Parse(baseURL)
+	if err != nil { // it quotes the URL or a part of it, maybe of a password
 		return nil, errors.New("plantstore: the base URL must be like https://plants.example.com")
-	case u.Scheme != "http" && u.Scheme != "https", u.Host == "":
-		return nil, fmt.Errorf("plantstore: the base URL must be like https://plants.example.com, not %q", u.Redacted())
-	case u.User != nil, u.RawQuery != "", u.Fragment != "":
-		return nil, fmt.Errorf("plantstore: the base URL must have no user, query or fragment: %q", u.Redacted())
+	}
+	if parsed.Host == "" || !slices.Contains([]string{"http", "https"}, parsed.Scheme) {
+		return nil, fmt.Errorf("plantstore: the base URL must be like https://plants.example.com, not %q", parsed.Redacted())
+	}
+	if parsed.User != nil || parsed.RawQuery+parsed.Fragment != "" {
+		return nil, fmt.Errorf("plantstore: the base URL must have no user, query or fragment: %q", parsed.Redacted())
 	}
 	c := &Client{server: strings.TrimSuffix(baseURL, "/") + "/", userAgent: "plantstore-go", attempts: 10}
 	for _, opt := range opts {
@@ -127,9 +129,6 @@ func New(baseURL string, opts ...Option) (*Client, error) {
 	}
 	// A copy, because the client of the program is not changed.
 	h := *cmp.Or(c.http, &http.Client{Transport: defaultTransport(), Timeout: time.Minute})
-	if h.Transport == nil {
-		h.Transport = http.DefaultTransport
-	}
 	c.wait = waitWithin(h.Timeout)
 	h.Transport = finalRedirects{h.Transport} // a redirect can turn a POST into a GET, and lead to another host
 	c.http = &h

@@ -50,10 +50,9 @@ func (d *Detail) locate(ids []int64) {
 	if len(ids) == 1 {
 		d.PlantID = ids[0]
 	}
-	if len(parts) > 2 && parts[1] == "plants" {
-		if i, err := strconv.Atoi(parts[2]); err == nil && i >= 0 && i < len(ids) {
-			d.Index, d.PlantID = i, ids[i]
-		}
+	var index uint
+	if _, err := fmt.Sscanf(d.Pointer, "/plants/%d", &index); err == nil && index < uint(len(ids)) {
+		d.Index, d.PlantID = int(index), ids[index]
 	}
 }
 

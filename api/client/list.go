@@ -2,12 +2,9 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"iter"
 	"maps"
-	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
@@ -34,25 +31,25 @@ type listing struct {
 	place string // of Continue
 }
 
-func (f Filter) set(l *listing)      { f(l) }
-func (a arrangement) set(l *listing) { a(l) }
+func (filter Filter) set(listing *listing)       { filter(listing) }
+func (arrange arrangement) set(listing *listing) { arrange(listing) }
 
 // HasTag selects the plants with exactly this tag. An empty tag is a tag, too: plants
 // without a tag cannot be selected.
 func HasTag(tag string) Filter {
-	return func(l *listing) { l.Tag = &tag }
+	return func(listing *listing) { listing.Tag = &tag }
 }
 
 // HasNamePrefix selects the plants whose name begins with prefix, ignoring case. The prefix
 // has 1 to 50 characters. The plants are listed as by [OrderByName]. HasNamePrefix cannot be
 // combined with [HasTag] or [StartAfter].
 func HasNamePrefix(prefix string) Filter {
-	return func(l *listing) { l.NamePrefix = &prefix }
+	return func(listing *listing) { listing.NamePrefix = &prefix }
 }
 
 // StartAfter selects the plants with a greater id.
 func StartAfter(id int64) ListOption {
-	return arrangement(func(l *listing) { l.After = &id })
+	return arrangement(func(listing *listing) { listing.After = &id })
 }
 
 // OrderByName lists plants in the order of their names, ignoring case, and equal
@@ -72,13 +69,13 @@ func OrderByIDDescending() ListOption { return orderBy(plantapi.OrderIDDescendin
 func OrderByUpdate() ListOption { return orderBy(plantapi.OrderUpdated) }
 
 func orderBy(order plantapi.ListPlantsParamsOrder) ListOption {
-	return arrangement(func(l *listing) { l.Order = &order })
+	return arrangement(func(listing *listing) { listing.Order = &order })
 }
 
 // PageSize sets how many plants one response has at most. The maximum is 1000. The
 // default is 1000 for [Client.All] and 100 for [Client.List].
 func PageSize(n int32) ListOption {
-	return arrangement(func(l *listing) { l.Limit = &n })
+	return arrangement(func(listing *listing) { listing.Limit = &n })
 }
 
 // Continue makes [Client.List] return the page after the one with this [Page.Next], or the
@@ -86,7 +83,7 @@ func PageSize(n int32) ListOption {
 // to take next from a user: it cannot change the other options, and if it is malformed the
 // error is [ErrInvalidParameter].
 func Continue(next string) ListOption {
-	return arrangement(func(l *listing) { l.place = next })
+	return arrangement(func(listing *listing) { listing.place = next })
 }
 
 // A Page is a part of a list.
@@ -101,8 +98,7 @@ type Page struct {
 //	page, err := c.List(ctx, client.HasTag("Moraceae"), client.PageSize(20))
 //	page, err = c.List(ctx, client.HasTag("Moraceae"), client.PageSize(20), client.Continue(page.Next))
 func (c *Client) List(ctx context.Context, opts ...ListOption) (Page, error) {
-	l := listingOf(opts)
-	plants, next, err := readPage[Plant](ctx, c, "list plants", l.place, c.newList(l))
+	plants, next, err := readPage[Plant](ctx, c, c.newList(opts))
 	return Page{Plants: plants, Next: next}, err
 }
 
@@ -111,35 +107,22 @@ func (c *Client) List(ctx context.Context, opts ...ListOption) (Page, error) {
 // the whole loop is returned exactly once, even while other clients write; in the order of
 // names only if it keeps its name. After an error the loop ends.
 func (c *Client) All(ctx context.Context, opts ...ListOption) iter.Seq2[Plant, error] {
-	l := listingOf(append([]ListOption{PageSize(1000)}, opts...))
-	plants := list[Plant](ctx, c, "list plants", l.place, c.newList(l))
-	if l.Order != nil || l.NamePrefix != nil {
-		return plants
-	}
-	return func(yield func(Plant, error) bool) {
-		first, last := true, int64(0)
-		for p, err := range plants {
-			if err == nil && !first && p.ID <= last { // a broken service
-				p, err = Plant{}, fmt.Errorf("plantstore: list plants: plant %d is listed after plant %d", p.ID, last)
-			}
-			if !yield(p, err) || err != nil {
-				return
-			}
-			first, last = false, p.ID
-		}
-	}
+	return list[Plant](ctx, c, c.newList(append([]ListOption{PageSize(1000)}, opts...)))
 }
 
-func listingOf[O ListOption](opts []O) (l listing) {
-	for _, opt := range opts {
-		opt.set(&l)
-	}
-	return l
+// newList returns the request for the page that the options say.
+func (c *Client) newList(options []ListOption) request {
+	listing := listingOf(options)
+	first := request{name: "list plants", place: listing.place}
+	first.made(plantclient.NewListPlantsRequest(c.server, &listing.ListPlantsParams))
+	return first
 }
 
-// newList returns a function that makes the request for the first page.
-func (c *Client) newList(l listing) func() (*http.Request, error) {
-	return func() (*http.Request, error) { return plantclient.NewListPlantsRequest(c.server, &l.ListPlantsParams) }
+func listingOf[O ListOption](options []O) (listing listing) {
+	for _, option := range options {
+		option.set(&listing)
+	}
+	return listing
 }
 
 // Tags returns the tags that plants have and that begin with a text, each once, in the
@@ -147,22 +130,19 @@ func (c *Client) newList(l listing) func() (*http.Request, error) {
 // ends.
 func (c *Client) Tags(ctx context.Context, prefix string) iter.Seq2[string, error] {
 	params := plantapi.ListTagsParams{Limit: new(int32(1000)), Prefix: &prefix}
-	return list[string](ctx, c, "list tags", "", func() (*http.Request, error) {
-		return plantclient.NewListTagsRequest(c.server, &params)
-	})
+	first := request{name: "list tags"}
+	first.made(plantclient.NewListTagsRequest(c.server, &params))
+	return list[string](ctx, c, first)
 }
 
 // Count returns the number of plants, or of those that the filter selects. The service
 // counts up to 100,000: if there are more, n is 100,000 and more is true.
 func (c *Client) Count(ctx context.Context, filters ...Filter) (n int, more bool, err error) {
-	count, l := plantapi.Count{Count: -1}, listingOf(filters)
-	_, _, err = c.do(ctx, request{
-		op: "count plants", safe: true, accept: []int{http.StatusOK},
-		build: func(io.Reader) (*http.Request, error) {
-			return plantclient.NewCountPlantsRequest(c.server, &plantapi.CountPlantsParams{Tag: l.Tag, NamePrefix: l.NamePrefix})
-		},
-		decode: func(body []byte) bool { return json.Unmarshal(body, &count) == nil && count.Count >= 0 },
-	})
+	count, listing := plantapi.Count{Count: -1}, listingOf(filters)
+	params := plantapi.CountPlantsParams{Tag: listing.Tag, NamePrefix: listing.NamePrefix}
+	total := request{name: "count plants", result: &count, isComplete: func() bool { return count.Count >= 0 }}
+	total.made(plantclient.NewCountPlantsRequest(c.server, &params))
+	_, _, err = c.do(ctx, total)
 	if err != nil {
 		return 0, false, err
 	}
@@ -179,29 +159,26 @@ type Token struct {
 
 // Token returns what the token of the client allows, and until when.
 func (c *Client) Token(ctx context.Context) (Token, error) {
-	var token plantapi.Token
-	_, _, err := c.do(ctx, request{
-		op: "read the token", safe: true, accept: []int{http.StatusOK},
-		build:  func(io.Reader) (*http.Request, error) { return plantclient.NewGetTokenRequest(c.server) },
-		decode: func(body []byte) bool { return json.Unmarshal(body, &token) == nil && token.Scopes != nil },
-	})
+	var token struct { // as in JSON
+		Name      string    `json:"name"`
+		Scopes    []string  `json:"scopes"`
+		ExpiresAt time.Time `json:"expires_at"`
+		ReadOnly  bool      `json:"read_only"`
+	}
+	read := request{name: "read the token", result: &token, isComplete: func() bool { return token.Scopes != nil }}
+	read.made(plantclient.NewGetTokenRequest(c.server))
+	_, _, err := c.do(ctx, read)
 	if err != nil {
 		return Token{}, err
 	}
-	found := Token{Name: token.Name, Scopes: token.Scopes, ReadOnly: token.ReadOnly}
-	if token.ExpiresAt != nil {
-		found.ExpiresAt = *token.ExpiresAt
-	}
-	return found, nil
+	return Token(token), nil
 }
 
 // list returns the items of all pages from a place on.
-func list[T any](
-	ctx context.Context, c *Client, op, start string, build func() (*http.Request, error),
-) iter.Seq2[T, error] {
+func list[T any](ctx context.Context, c *Client, page request) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		for place := start; ; {
-			items, next, err := readPage[T](ctx, c, op, place, build)
+		for page := page; ; {
+			items, next, err := readPage[T](ctx, c, page)
 			if err != nil {
 				yield(*new(T), err)
 				return
@@ -211,45 +188,36 @@ func list[T any](
 					return
 				}
 			}
-			switch next {
-			case "":
-				return
-			case place: // a broken service: do not loop for ever
-				yield(*new(T), fmt.Errorf("plantstore: %s: the next page is the same page", op))
+			if next == "" {
 				return
 			}
-			place = next
+			if next == page.place { // a broken service: do not loop for ever
+				yield(*new(T), fmt.Errorf("plantstore: %s: the next page is the same page", page.name))
+				return
+			}
+			page.place = next
 		}
 	}
 }
 
-// readPage returns the items of the page at a place, and the place of the next one. Build
-// makes the request for the first page; place is empty for that.
-func readPage[T any](
-	ctx context.Context, c *Client, op, place string, build func() (*http.Request, error),
-) (items []T, next string, err error) {
-	resp, _, err := c.do(ctx, request{
-		op: op, safe: true, accept: []int{http.StatusOK},
-		build: func(io.Reader) (*http.Request, error) {
-			req, err := build()
-			if err != nil {
-				return nil, err
-			}
-			query, err := url.ParseQuery(place)
-			if err != nil || placeOf(query) != place {
-				return nil, fmt.Errorf("%w: %.200q is no place in a list", ErrInvalidParameter, place)
-			}
-			all := req.URL.Query()
-			maps.Copy(all, query)
-			req.URL.RawQuery = all.Encode()
-			return req, nil
-		},
-		decode: func(body []byte) bool { return json.Unmarshal(body, &items) == nil && items != nil },
-	})
-	if err == nil {
-		next, err = nextPlace(op, resp.Header["Link"])
+// readPage returns the items of a page, and the place of the next one.
+func readPage[T any](ctx context.Context, c *Client, page request) (items []T, next string, err error) {
+	place, err := url.ParseQuery(page.place)
+	if err != nil || placeOf(place) != page.place {
+		page.invalid = fmt.Errorf("%w: %.200q is no place in a list", ErrInvalidParameter, page.place)
 	}
+	if page.invalid == nil {
+		query := page.http.URL.Query()
+		maps.Copy(query, place)
+		page.http = page.http.Clone(ctx)
+		page.http.URL.RawQuery = query.Encode()
+	}
+	page.result, page.isComplete = &items, func() bool { return items != nil }
+	header, _, err := c.do(ctx, page)
 	if err != nil {
+		return nil, "", err
+	}
+	if next, err = nextPlace(page.name, header["Link"]); err != nil {
 		return nil, "", err
 	}
 	return items, next, nil
@@ -271,15 +239,15 @@ var nextLink = regexp.MustCompile(`(?i)<([^<>]*)>[^<,]*;\s*rel\s*=\s*` +
 // nextPlace returns the place in the link to the next page, or an empty one. The
 // host and the path are those of the client, wherever the link leads: a service
 // behind a proxy may not know them, and no other host gets the token.
-func nextPlace(op string, links []string) (string, error) {
-	m := nextLink.FindStringSubmatch(strings.Join(links, ","))
-	if m == nil {
+func nextPlace(name string, links []string) (string, error) {
+	link := nextLink.FindStringSubmatch(strings.Join(links, ","))
+	if link == nil {
 		return "", nil
 	}
-	if u, err := url.Parse(m[1]); err == nil {
-		if place := placeOf(u.Query()); place != "" {
+	if address, err := url.Parse(link[1]); err == nil {
+		if place := placeOf(address.Query()); place != "" {
 			return place, nil
 		}
 	}
-	return "", fmt.Errorf("plantstore: %s: the link to the next page is %q", op, m[1])
+	return "", fmt.Errorf("plantstore: %s: the link to the next page is %q", name, link[1])
 }

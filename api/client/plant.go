@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -44,24 +45,26 @@ type IfMatch ETag
 // plant has this version.
 type IfNoneMatch ETag
 
+var notInETags = regexp.MustCompile(`[[:cntrl:] "]`)
+
 // setETags sets the header of conditions. Only text that is an entity tag by RFC 9110
 // may be sent: a quote would begin a second one.
-func setETags[T ~string](h http.Header, name string, etags []T) error {
-	values := make([]string, len(etags))
-	for i, etag := range etags {
+func setETags[T ~string](header http.Header, name string, etags []T) error {
+	var values []string
+	for _, etag := range etags {
+		value := string(etag)
 		switch {
-		case etag == "":
+		case value == "":
 			return fmt.Errorf("%s: the ETag is empty; the plant may not be one that the service returned", name)
-		case strings.ContainsFunc(string(etag), func(r rune) bool { return r <= ' ' || r == '"' || r == 0x7F }):
-			return fmt.Errorf("%s: %q is not an ETag", name, string(etag))
-		case ETag(etag) == AnyETag:
-			values[i] = "*"
-		default:
-			values[i] = `"` + string(etag) + `"`
+		case notInETags.MatchString(value):
+			return fmt.Errorf("%s: %q is not an ETag", name, value)
+		case ETag(value) != AnyETag:
+			value = `"` + value + `"`
 		}
+		values = append(values, value)
 	}
 	if len(values) > 0 {
-		h.Set(name, strings.Join(values, ", "))
+		header.Set(name, strings.Join(values, ", "))
 	}
 	return nil
 }
@@ -73,18 +76,24 @@ type Patch struct {
 	RemoveTag bool    // the plant has no tag afterwards; Tag must be nil
 }
 
-// body is the body of a patch.
-func (p Patch) body() (body plantapi.PlantPatch, err error) {
-	switch {
-	case p.Tag != nil && p.RemoveTag:
-		return body, errors.New("a patch cannot both set and remove the tag")
-	case p.Tag != nil:
+// body is the body of a patch that is valid.
+func (p Patch) body() plantapi.PlantPatch {
+	body := plantapi.PlantPatch{Name: p.Name}
+	if p.Tag != nil {
 		body.Tag = nullable.NewNullableWithValue(*p.Tag)
-	case p.RemoveTag:
+	}
+	if p.RemoveTag {
 		body.Tag = nullable.NewNullNullable[string]()
 	}
-	body.Name = p.Name
-	return body, checkTexts(p.Name, p.Tag)
+	return body
+}
+
+// check returns an error if the patch cannot be sent.
+func (p Patch) check() error {
+	if p.Tag != nil && p.RemoveTag {
+		return errors.New("a patch cannot both set and remove the tag")
+	}
+	return checkTexts(p.Name, p.Tag)
 }
 
 // change returns the patch that makes q of p. It is the zero Patch if p and q have
@@ -99,6 +108,9 @@ func (p Plant) change(q Plant) (patch Patch) {
 	return patch
 }
 
+// isContentOf reports whether p and q have the same content.
+func (p Plant) isContentOf(q Plant) bool { return p.change(q) == Patch{} }
+
 // clone returns a copy that shares no memory with p.
 func (p Plant) clone() Plant {
 	if p.Tag != nil {
@@ -107,25 +119,28 @@ func (p Plant) clone() Plant {
 	return p
 }
 
+// check returns an error if the plant cannot be sent.
+func (p Plant) check() error { return checkTexts(&p.Name, p.Tag) }
+
 // content is the body of a request that stores p under its id.
-func (p Plant) content() (plantapi.Plant, error) {
-	return plantapi.Plant{Name: p.Name, Tag: p.Tag}, checkTexts(&p.Name, p.Tag)
-}
+func (p Plant) content() plantapi.Plant { return plantapi.Plant{Name: p.Name, Tag: p.Tag} }
 
 // newPlant is the body of a request that creates p.
-func (p Plant) newPlant() (plantapi.NewPlant, error) {
-	return plantapi.NewPlant{ID: p.ID, Name: p.Name, Tag: p.Tag}, checkTexts(&p.Name, p.Tag)
+func (p Plant) newPlant() plantapi.NewPlant {
+	return plantapi.NewPlant{ID: p.ID, Name: p.Name, Tag: p.Tag}
 }
 
-// newPlants is the body of a request that creates plants.
-func newPlants(plants []Plant) (body plantapi.NewPlants, err error) {
+// newPlants is the body of a request that creates plants, and their ids.
+func newPlants(plants []Plant) (body plantapi.NewPlants, ids []int64, err error) {
 	body.Plants = make([]plantapi.NewPlant, len(plants))
+	ids = make([]int64, len(plants))
 	for i, p := range plants {
-		if body.Plants[i], err = p.newPlant(); err != nil {
-			return body, fmt.Errorf("plant %d: %w", p.ID, err)
+		body.Plants[i], ids[i] = p.newPlant(), p.ID
+		if failed := p.check(); failed != nil {
+			err = fmt.Errorf("plant %d: %w", p.ID, failed)
 		}
 	}
-	return body, nil
+	return body, ids, err
 }
 
 // checkTexts refuses what JSON cannot carry: encoding/json would replace it, and

@@ -2,9 +2,7 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 
 	"github.com/plantstore/plantstore/gen/plantclient"
@@ -16,14 +14,10 @@ import (
 // plant both succeed. For that there is [Client.Insert].
 func (c *Client) Create(ctx context.Context, p Plant) error {
 	var created struct{ Name *string }
-	_, _, err := c.do(ctx, request{
-		op: fmt.Sprintf("create plant %d", p.ID), ids: []int64{p.ID}, change: true, safe: true, accept: []int{http.StatusOK},
-		body: func() (any, error) { return p.newPlant() },
-		build: func(body io.Reader) (*http.Request, error) {
-			return plantclient.NewCreatePlantRequestWithBody(c.server, "application/json", body)
-		},
-		decode: func(body []byte) bool { return json.Unmarshal(body, &created) == nil && created.Name != nil },
-	})
+	create := ofPlant("create", p.ID, safe, p.check())
+	create.made(plantclient.NewCreatePlantRequestWithBody(c.server, "application/json", encode(p.newPlant())))
+	create.result, create.isComplete = &created, func() bool { return created.Name != nil }
+	_, _, err := c.do(ctx, create)
 	return err
 }
 
@@ -34,14 +28,16 @@ func (c *Client) Create(ctx context.Context, p Plant) error {
 // Insert cannot tell whether that is its own, and the error is [ErrOutcomeUnknown], not
 // ErrIDTaken. Read the plant then, and compare it with what only this program stores.
 func (c *Client) Insert(ctx context.Context, p Plant) (Plant, error) {
-	return c.one(ctx, request{
-		op: fmt.Sprintf("insert plant %d", p.ID), ids: []int64{p.ID}, change: true, safe: true, inserts: true,
-		accept: []int{http.StatusCreated}, ifNoneMatch: []IfNoneMatch{IfNoneMatch(AnyETag)},
-		body: func() (any, error) { return p.content() },
-		build: func(body io.Reader) (*http.Request, error) {
-			return plantclient.NewPutPlantRequestWithBody(c.server, p.ID, nil, "application/json", body)
-		},
-	})
+	insert := c.newPut("insert", p, safe)
+	insert.ifNoneMatch, insert.success = []IfNoneMatch{IfNoneMatch(AnyETag)}, []int{http.StatusCreated}
+	return c.one(ctx, insert)
+}
+
+// newPut returns the request that stores a plant under its id.
+func (c *Client) newPut(verb string, p Plant, effect effect) request {
+	put := ofPlant(verb, p.ID, effect, p.check())
+	put.made(plantclient.NewPutPlantRequestWithBody(c.server, p.ID, nil, "application/json", encode(p.content())))
+	return put
 }
 
 // Created says which of the plants of [Client.CreateBatch] are new.
@@ -72,37 +68,28 @@ func (c *Client) CreateBatch(ctx context.Context, plants []Plant) (Created, erro
 		Plants  []struct{}
 		Created int
 	}
-	ids := make([]int64, len(plants))
-	for i, p := range plants {
-		ids[i] = p.ID
-	}
-	_, lost, err := c.do(ctx, request{
-		op: fmt.Sprintf("create %d plants", len(plants)), ids: ids, change: true, safe: true, accept: []int{http.StatusOK},
-		body: func() (any, error) { return newPlants(plants) },
-		build: func(body io.Reader) (*http.Request, error) {
-			return plantclient.NewCreatePlantsRequestWithBody(c.server, "application/json", body)
-		},
-		decode: func(body []byte) bool {
-			return json.Unmarshal(body, &batch) == nil && len(batch.Plants) == len(plants)
-		},
-	})
-	switch {
-	case err != nil:
+	body, ids, err := newPlants(plants)
+	create := request{name: fmt.Sprintf("create %d plants", len(plants)), plantIDs: ids, effect: safe, invalid: err}
+	create.made(plantclient.NewCreatePlantsRequestWithBody(c.server, "application/json", encode(body)))
+	create.result, create.isComplete = &batch, func() bool { return len(batch.Plants) == len(plants) }
+	_, lost, err := c.do(ctx, create)
+	if err != nil {
 		return Created{}, err
-	case lost: // the lost attempt may have stored the others
-		return Created{New: batch.Created, Unknown: len(plants) - batch.Created}, nil
 	}
-	return Created{New: batch.Created, Existing: len(plants) - batch.Created}, nil
+	others := len(plants) - batch.Created
+	if lost { // the lost attempt may have stored them
+		return Created{New: batch.Created, Unknown: others}, nil
+	}
+	return Created{New: batch.Created, Existing: others}, nil
 }
 
 // Get returns a plant, or [ErrNoSuchPlant]. With [IfNoneMatch] it may return
 // [ErrNotModified] instead.
 func (c *Client) Get(ctx context.Context, id int64, conditions ...IfNoneMatch) (Plant, error) {
-	return c.one(ctx, request{
-		op: fmt.Sprintf("get plant %d", id), ids: []int64{id}, safe: true, accept: []int{http.StatusOK, http.StatusNotModified},
-		ifNoneMatch: conditions,
-		build:       func(io.Reader) (*http.Request, error) { return plantclient.NewGetPlantRequest(c.server, id, nil) },
-	})
+	get := ofPlant("get", id, reads, nil)
+	get.made(plantclient.NewGetPlantRequest(c.server, id, nil))
+	get.ifNoneMatch, get.success = conditions, []int{http.StatusOK, http.StatusNotModified}
+	return c.one(ctx, get)
 }
 
 // Put stores the name and the tag of p under p.ID, in place of the plant there or as a
@@ -110,46 +97,41 @@ func (c *Client) Get(ctx context.Context, id int64, conditions ...IfNoneMatch) (
 // [Client.Update], or the condition [IfMatch], does not. [Client.Insert] overwrites no plant.
 // Put is not repeated if it may have been carried out: see [ErrOutcomeUnknown].
 func (c *Client) Put(ctx context.Context, p Plant, conditions ...IfMatch) (Plant, error) {
-	return c.one(ctx, request{
-		op: fmt.Sprintf("put plant %d", p.ID), ids: []int64{p.ID}, change: true, accept: []int{http.StatusOK, http.StatusCreated},
-		ifMatch: conditions,
-		body:    func() (any, error) { return p.content() },
-		build: func(body io.Reader) (*http.Request, error) {
-			return plantclient.NewPutPlantRequestWithBody(c.server, p.ID, nil, "application/json", body)
-		},
-	})
+	put := c.newPut("put", p, modifies)
+	put.ifMatch, put.success = conditions, []int{http.StatusOK, http.StatusCreated}
+	return c.one(ctx, put)
 }
 
 // Patch changes the name, the tag or both and returns the stored plant, or
 // [ErrNoSuchPlant]. It is not repeated if it may have been carried out: see
 // [ErrOutcomeUnknown].
 func (c *Client) Patch(ctx context.Context, id int64, patch Patch, conditions ...IfMatch) (Plant, error) {
-	return c.one(ctx, request{
-		op: fmt.Sprintf("patch plant %d", id), ids: []int64{id}, change: true, accept: []int{http.StatusOK},
-		ifMatch: conditions,
-		body:    func() (any, error) { return patch.body() },
-		build: func(body io.Reader) (*http.Request, error) {
-			return plantclient.NewPatchPlantRequestWithBody(c.server, id, nil, "application/merge-patch+json", body)
-		},
-	})
+	change := ofPlant("patch", id, modifies, patch.check())
+	change.made(plantclient.NewPatchPlantRequestWithBody(c.server, id, nil, "application/merge-patch+json", encode(patch.body())))
+	change.ifMatch = conditions
+	return c.one(ctx, change)
 }
 
 // Delete removes a plant. If there is none, the error is [ErrNoSuchPlant]. It is
 // not repeated if it may have been carried out: see [ErrOutcomeUnknown].
 func (c *Client) Delete(ctx context.Context, id int64, conditions ...IfMatch) error {
-	_, _, err := c.do(ctx, request{
-		op: fmt.Sprintf("delete plant %d", id), ids: []int64{id}, change: true, accept: []int{http.StatusNoContent},
-		ifMatch: conditions,
-		build:   func(io.Reader) (*http.Request, error) { return plantclient.NewDeletePlantRequest(c.server, id, nil) },
-	})
+	remove := ofPlant("delete", id, modifies, nil)
+	remove.made(plantclient.NewDeletePlantRequest(c.server, id, nil))
+	remove.ifMatch, remove.success = conditions, []int{http.StatusNoContent}
+	_, _, err := c.do(ctx, remove)
 	return err
 }
 
+// ofPlant returns a request about one plant. It cannot be sent if invalid is an error.
+func ofPlant(verb string, id int64, effect effect, invalid error) request {
+	return request{name: fmt.Sprintf("%s plant %d", verb, id), plantIDs: []int64{id}, effect: effect, invalid: invalid}
+}
+
 // one sends a request whose success is a stored plant.
-func (c *Client) one(ctx context.Context, r request) (p Plant, err error) {
-	r.decode = func(body []byte) bool { return json.Unmarshal(body, &p) == nil && p.ETag != "" }
-	if _, _, err := c.do(ctx, r); err != nil {
+func (c *Client) one(ctx context.Context, operation request) (stored Plant, err error) {
+	operation.result, operation.isComplete = &stored, func() bool { return stored.ETag != "" }
+	if _, _, err := c.do(ctx, operation); err != nil {
 		return Plant{}, err
 	}
-	return p, nil
+	return stored, nil
 }

@@ -36,6 +36,9 @@ type Replica struct {
 // is nil), after the replica has the change. The calls come one after another, and Run waits
 // for each. OnChange may read the replica, but must not change the two plants.
 func NewReplica(c *Client, onChange func(before, after *Plant)) *Replica {
+	if onChange == nil {
+		onChange = func(before, after *Plant) {}
+	}
 	return &Replica{client: c, onChange: onChange, ready: make(chan struct{})}
 }
 
@@ -46,11 +49,11 @@ func NewReplica(c *Client, onChange func(before, after *Plant)) *Replica {
 func (r *Replica) Run(ctx context.Context) error {
 	// A fill takes all plants, without waiting: only then a page says whether it is the last.
 	fill, wait, after := map[int64]*Plant{}, int32(0), Position("")
-	for patient := false; ; patient = true {
-		page, err := r.client.changesAfter(ctx, after, wait, patient)
+	for client, current := r.client, ctx; ; client, current = r.client.patient(ctx) {
+		page, err := client.changesAfter(current, after, wait)
 		if errors.Is(err, ErrPositionGone) {
 			fill, wait, after = map[int64]*Plant{}, 0, ""
-			if err = r.client.pause(ctx, 1, err, true); err == nil {
+			if err = r.client.pause(withoutDeadline{ctx}, 1, err); err == nil {
 				continue
 			}
 		}
@@ -110,9 +113,17 @@ func (r *Replica) replace(plants map[int64]*Plant) {
 
 // tell calls onChange if there is a difference: a change can appear more than once.
 func (r *Replica) tell(before, after *Plant) {
-	if r.onChange != nil && before != after && (before == nil || after == nil || before.ETag != after.ETag) {
+	if versionOf(before) != versionOf(after) {
 		r.onChange(before, after)
 	}
+}
+
+// versionOf returns the version of a plant, which is empty if there is none.
+func versionOf(plant *Plant) ETag {
+	if plant == nil {
+		return ""
+	}
+	return plant.ETag
 }
 
 // Ready returns a channel that is closed when the replica has all plants and onChange has

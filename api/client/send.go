@@ -2,16 +2,18 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
+	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/plantstore/plantstore/internal/backoff"
@@ -40,6 +42,15 @@ func Backoff(_ context.Context, attempt int, err error) time.Duration {
 	return pause
 }
 
+// effect is what a request does to plants.
+type effect int
+
+const (
+	reads    effect = iota // nothing: it is sent again after a lost response
+	safe                   // it can be sent again without a further effect
+	modifies               // sent again, it may have a further effect
+)
+
 // outcome is what is known about an attempt that failed.
 type outcome int
 
@@ -51,150 +62,168 @@ const (
 	garbled                // a change may have been stored or not; another attempt would not tell
 )
 
+// isLost reports whether a change may have been stored.
+func (o outcome) isLost() bool { return o == unknown || o == garbled }
+
 // request is one operation.
 type request struct {
-	op      string  // for errors, as in "get plant 1"
-	ids     []int64 // of its plants, likewise
-	change  bool    // it changes plants
-	safe    bool    // it can be repeated without a further effect
-	inserts bool    // its condition is that the id is free
-	patient bool    // its attempts are not limited
+	name     string // for errors, as in "get plant 1"
+	plantIDs []int64
+	effect   effect
 
+	http        *http.Request
+	place       string // of a page in a list; empty: http is for it
+	invalid     error  // why it cannot be sent
 	ifMatch     []IfMatch
 	ifNoneMatch []IfNoneMatch
-	body        func() (any, error) // nil: none
-	build       func(body io.Reader) (*http.Request, error)
 
-	accept []int             // the statuses of a success
-	decode func([]byte) bool // takes the body of a success and reports whether it is one; nil: there is none
+	success    []int       // the statuses of a success; nil: 200
+	result     any         // takes the body of a success; nil: there is none
+	isComplete func() bool // reports whether the result is one of the service
 }
 
-// new makes the HTTP request of an attempt. Unlike [json.Marshal] it does not escape <, >
-// and &, so that a batch is not several times as large, and then larger than the service
-// allows.
-func (r request) new() (*http.Request, error) {
-	var text bytes.Buffer
-	if r.body != nil {
-		body, err := r.body()
-		if err != nil {
-			return nil, err
+// do sends a request until there is a response that is final, and reads it. It returns the
+// header of a success, and whether an earlier attempt may have been carried out.
+func (c *Client) do(ctx context.Context, operation request) (header http.Header, lost bool, err error) {
+	err = operation.setConditions()
+	for attempt := 1; err == nil; attempt++ {
+		var outcome outcome
+		if header, outcome, err = c.send(ctx, operation); err == nil {
+			return header, lost, nil
 		}
-		enc := json.NewEncoder(&text)
-		enc.SetEscapeHTML(false)
-		if err := enc.Encode(body); err != nil {
-			return nil, err
+		lost = lost || outcome.isLost()
+		if operation.isRepeated(outcome) && attempt < c.attempts {
+			err = c.pause(ctx, attempt, err)
 		}
 	}
-	req, err := r.build(&text)
-	if err != nil {
-		return nil, err
-	}
-	if err := setETags(req.Header, "If-Match", r.ifMatch); err != nil {
-		return nil, err
-	}
-	if err := setETags(req.Header, "If-None-Match", r.ifNoneMatch); err != nil {
-		return nil, err
-	}
-	return req, nil
+	return nil, lost, operation.explain(err, lost)
 }
 
-// do sends a request until there is a response that is final. It returns a
-// success after reading its body, and whether an earlier attempt may have been
-// carried out.
-func (c *Client) do(ctx context.Context, r request) (resp *http.Response, lost bool, err error) {
-	for attempt := 1; ; attempt++ {
-		var o outcome
-		if resp, o, err = c.once(ctx, r); err == nil {
-			return resp, lost, nil
-		}
-		lost = lost || o == unknown || o == garbled
-		again := o == refused || r.safe && (o == cut || o == unknown)
-		if again && (attempt < c.attempts || r.patient) {
-			err = c.pause(ctx, attempt, err, r.patient)
-		}
-		if err != nil {
-			break
+// made takes the HTTP request, or the reason why there is none.
+func (operation *request) made(made *http.Request, err error) {
+	operation.http, operation.invalid = made, cmp.Or(operation.invalid, err)
+}
+
+// encode returns a body. Unlike [json.Marshal] it does not escape <, > and &, so that a batch is
+// not several times as large, and then larger than the service allows.
+func encode(body any) *bytes.Buffer {
+	text := new(bytes.Buffer)
+	encoder := json.NewEncoder(text)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(body) // of texts and numbers, which always have JSON
+	return text
+}
+
+// setConditions completes the HTTP request.
+func (operation request) setConditions() error {
+	if operation.invalid != nil {
+		return operation.invalid
+	}
+	if err := setETags(operation.http.Header, "If-Match", operation.ifMatch); err != nil {
+		return err
+	}
+	return setETags(operation.http.Header, "If-None-Match", operation.ifNoneMatch)
+}
+
+// isRepeated reports whether the request is sent again after an attempt that failed.
+func (operation request) isRepeated(outcome outcome) bool {
+	canTell := outcome == cut || outcome == unknown
+	return outcome == refused || canTell && operation.effect != modifies
+}
+
+// explain returns the error of the request. Lost says that an attempt may have been carried out.
+func (operation request) explain(err error, lost bool) error {
+	if response, ok := errors.AsType[*Error](err); ok {
+		for i := range response.Details {
+			response.Details[i].locate(operation.plantIDs)
 		}
 	}
-	if e, ok := errors.AsType[*Error](err); ok {
-		for i := range e.Details {
-			e.Details[i].locate(r.ids)
-		}
-	}
-	switch {
 	// After a lost attempt, of all failures only a taken id says what is stored.
-	case r.change && lost && !errors.Is(err, ErrIDTaken):
+	isUnknown := lost && operation.effect != reads && !errors.Is(err, ErrIDTaken)
+	needsFreeID := operation.effect == safe // only one that inserts has a condition
+	switch {
+	case isUnknown:
 		err = fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
-	case r.inserts && errors.Is(err, ErrPreconditionFailed):
+	case needsFreeID && errors.Is(err, ErrPreconditionFailed):
 		err = fmt.Errorf("%w: %w", ErrIDTaken, err)
 	}
-	return nil, lost, fmt.Errorf("plantstore: %s: %w", r.op, err)
+	return fmt.Errorf("plantstore: %s: %w", operation.name, err)
 }
 
 // pause waits before the next attempt. If there is to be none, it returns cause, with the
-// error of the context if that has ended. A patient pause goes on until then.
-func (c *Client) pause(ctx context.Context, attempt int, cause error, patient bool) error {
-	if ctx.Err() != nil {
-		return ended(ctx, cause)
+// error of the context if that has ended: while it has not, cause says more than the deadline.
+func (c *Client) pause(ctx context.Context, attempt int, cause error) error {
+	wait := time.Duration(-1)
+	if ctx.Err() == nil {
+		wait = c.backoff(ctx, attempt, cause)
 	}
-	wait := c.backoff(ctx, attempt, cause)
-	if wait < 0 {
-		return cause
-	}
-	if backoff.Sleep(ctx, wait) {
+	if wait >= 0 && backoff.Sleep(ctx, wait) {
 		return nil
 	}
-	if patient {
-		<-ctx.Done()
+	if ctx.Err() == nil || errors.Is(cause, context.Cause(ctx)) {
+		return cause
 	}
-	if ctx.Err() == nil {
-		return cause // it says more than the deadline would
-	}
-	return ended(ctx, cause)
+	return fmt.Errorf("%w; the last attempt: %w", context.Cause(ctx), cause)
 }
 
-// ended adds to the error of the last attempt that the context has ended.
-func ended(ctx context.Context, last error) error {
-	if errors.Is(last, context.Cause(ctx)) {
-		return last
-	}
-	return fmt.Errorf("%w; the last attempt: %w", context.Cause(ctx), last)
+// patient returns a client and a context for requests that are sent again until ctx ends.
+func (c *Client) patient(ctx context.Context) (*Client, context.Context) {
+	unlimited := *c
+	unlimited.attempts = math.MaxInt
+	return &unlimited, withoutDeadline{ctx}
 }
 
-// once sends a request once and reads the response.
-func (c *Client) once(ctx context.Context, r request) (*http.Response, outcome, error) {
+// withoutDeadline hides when its context ends, so that each pause lasts until then.
+type withoutDeadline struct{ context.Context }
+
+func (withoutDeadline) Deadline() (deadline time.Time, ok bool) { return time.Time{}, false }
+
+// send makes an attempt and reads the response.
+func (c *Client) send(ctx context.Context, operation request) (http.Header, outcome, error) {
 	if ctx.Err() != nil {
 		return nil, failed, context.Cause(ctx)
 	}
-	req, err := r.new()
+	attempt, err := c.newAttempt(ctx, operation.http)
 	if err != nil {
 		return nil, failed, err
 	}
-	req.Header.Set("User-Agent", c.userAgent)
-	if c.token != nil {
-		token, err := c.token(ctx)
-		if err != nil {
-			return nil, failed, fmt.Errorf("token: %w", err)
-		}
-		if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r >= 0x7F }) {
-			return nil, failed, errors.New("the token has characters that no token has")
-		}
-		if token != "" {
-			req.Header.Set("Authorization", "Bearer "+token)
-		}
-	}
-	if c.traceparent != nil {
-		if value := c.traceparent(ctx); value != "" {
-			req.Header.Set("Traceparent", value)
-		}
-	}
-	resp, err := c.http.Do(req.WithContext(ctx))
+	response, err := c.http.Do(attempt)
 	if err != nil {
 		return nil, outcomeOf(err), err
 	}
-	defer resp.Body.Close()
-	o, err := r.read(resp)
-	return resp, o, err
+	defer response.Body.Close()
+	outcome, err := operation.read(response)
+	return response.Header, outcome, err
+}
+
+var notInTokens = regexp.MustCompile(`[^!-~]`)
+
+// newAttempt returns a copy of a request with what can differ from attempt to attempt.
+func (c *Client) newAttempt(ctx context.Context, prepared *http.Request) (*http.Request, error) {
+	attempt := prepared.Clone(ctx)
+	if prepared.GetBody != nil {
+		attempt.Body, _ = prepared.GetBody() // of a buffer; it does not fail
+	}
+	attempt.Header.Set("User-Agent", c.userAgent)
+	if c.traceparent != nil {
+		if value := c.traceparent(ctx); value != "" {
+			attempt.Header.Set("Traceparent", value)
+		}
+	}
+	if c.token == nil {
+		return attempt, nil
+	}
+	token, err := c.token(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("token: %w", err)
+	}
+	if notInTokens.MatchString(token) {
+		return nil, errors.New("the token has characters that no token has")
+	}
+	if token != "" {
+		attempt.Header.Set("Authorization", "Bearer "+token)
+	}
+	return attempt, nil
 }
 
 // outcomeOf says what is known after an error in place of a response.
@@ -202,46 +231,72 @@ func outcomeOf(err error) outcome {
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return failed
 	}
-	if e, ok := errors.AsType[*net.OpError](err); ok && (e.Op == "dial" || e.Op == "proxyconnect") {
-		if dns, ok := errors.AsType[*net.DNSError](err); ok && dns.IsNotFound {
-			return failed // the name is more likely wrong than missing for a moment
-		}
-		return refused
+	network, ok := errors.AsType[*net.OpError](err)
+	if !ok || !slices.Contains([]string{"dial", "proxyconnect"}, network.Op) {
+		return unknown
 	}
-	return unknown
+	if dns, ok := errors.AsType[*net.DNSError](err); ok && dns.IsNotFound {
+		return failed // the name is more likely wrong than missing for a moment
+	}
+	return refused
 }
 
 // read reads a response.
-func (r request) read(resp *http.Response) (outcome, error) {
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
-	if slices.Contains(r.accept, resp.StatusCode) {
-		switch {
-		case err != nil:
-			return unknown, fmt.Errorf("the response is cut short: %w: %w", err, newError(resp, body))
-		case len(body) > maxBody:
-			return garbled, fmt.Errorf("the response is larger than %d MiB: %w", maxBody>>20, newError(resp, body))
-		case resp.StatusCode == http.StatusNotModified:
-			return failed, ErrNotModified
-		case r.decode != nil && !r.decode(body):
-			return garbled, newError(resp, body) // not from the service
-		}
-		return 0, nil
+func (operation request) read(response *http.Response) (outcome, error) {
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxBody+1))
+	expected := operation.success
+	if expected == nil {
+		expected = []int{http.StatusOK}
 	}
-	switch e := newError(resp, body); {
-	case e.Status/100 == 2:
-		return garbled, e
-	case e.Status == http.StatusNotImplemented, e.Status == http.StatusHTTPVersionNotSupported:
-		return failed, e // another server than the service
-	case e.Status/100 == 5 && e.Code != ErrInternal && e.Code != ErrNoChanges:
-		return unknown, e
-	case e.Status == http.StatusTooManyRequests:
-		return refused, e
+	if !slices.Contains(expected, response.StatusCode) {
+		refusal := newError(response, body)
+		return outcomeOfRefusal(refusal, err), refusal
+	}
+	switch {
 	case err != nil:
-		return cut, e
-	default:
-		return failed, e
+		return unknown, fmt.Errorf("the response is cut short: %w: %w", err, newError(response, body))
+	case len(body) > maxBody:
+		return garbled, fmt.Errorf("the response is larger than %d MiB: %w", maxBody>>20, newError(response, body))
+	case response.StatusCode == http.StatusNotModified:
+		return failed, ErrNotModified
+	case !operation.takes(body):
+		return garbled, newError(response, body) // not from the service
 	}
+	return 0, nil
 }
+
+// takes decodes the body of a success, and reports whether it is one.
+func (operation request) takes(body []byte) bool {
+	if operation.result == nil {
+		return true
+	}
+	return json.Unmarshal(body, operation.result) == nil && operation.isComplete()
+}
+
+// outcomeOfRefusal says what is known after a response that is not a success. The body was read with an error, or nil.
+func outcomeOfRefusal(refusal *Error, readError error) outcome {
+	isFinal := slices.Contains(finalStatuses, refusal.Status) || slices.Contains(finalCodes, refusal.Code)
+	switch {
+	case refusal.Status == http.StatusTooManyRequests:
+		return refused
+	case refusal.Status/100 == 2:
+		return garbled
+	case isFinal:
+		return failed
+	case refusal.Status/100 == 5:
+		return unknown
+	case readError != nil:
+		return cut
+	}
+	return failed
+}
+
+// Responses of 5xx after which another attempt would fail, too: those of another server, and
+// those of the service.
+var (
+	finalStatuses = []int{http.StatusNotImplemented, http.StatusHTTPVersionNotSupported}
+	finalCodes    = []Code{ErrInternal, ErrNoChanges}
+)
 
 // finalRedirects hides the Location of a redirect from the HTTP client, which
 // would follow it, or lose the whole response if it is not a URL.
@@ -251,10 +306,10 @@ type finalRedirects struct{ http.RoundTripper }
 const hiddenLocation = "Hidden-Location"
 
 func (t finalRedirects) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := t.RoundTripper.RoundTrip(r)
-	if err == nil && resp.StatusCode/100 == 3 {
-		resp.Header.Set(hiddenLocation, resp.Header.Get("Location"))
-		resp.Header.Del("Location")
+	response, err := cmp.Or(t.RoundTripper, http.DefaultTransport).RoundTrip(r)
+	if err == nil && response.StatusCode/100 == 3 {
+		response.Header.Set(hiddenLocation, response.Header.Get("Location"))
+		response.Header.Del("Location")
 	}
-	return resp, err
+	return response, err
 }

@@ -32,48 +32,56 @@ func (c *Client) Update(ctx context.Context, id int64, change func(*Plant) error
 		if err != nil {
 			return Plant{}, err
 		}
-		want := old.clone()
-		if err := change(&want); err != nil {
+		wanted := old.clone()
+		if err := change(&wanted); err != nil {
 			return Plant{}, err
 		}
-		if old.change(want) == (Patch{}) {
+		if old.isContentOf(wanted) {
 			return old, nil
 		}
-		p, err := c.write(ctx, old, want)
-		stale := errors.Is(err, ErrPreconditionFailed) && !errors.Is(err, ErrOutcomeUnknown)
-		if !stale || attempt >= c.attempts {
-			return p, err
+		stored, err := c.write(ctx, old, wanted)
+		otherWasFaster := errors.Is(err, ErrPreconditionFailed) && !errors.Is(err, ErrOutcomeUnknown)
+		if !otherWasFaster || attempt >= c.attempts {
+			return stored, err
 		}
-		if err := c.pause(ctx, attempt, err, false); err != nil {
+		if err := c.pause(ctx, attempt, err); err != nil {
 			return Plant{}, err
 		}
 	}
 }
 
-// write changes old to want, if the plant still has the version of old.
-func (c *Client) write(ctx context.Context, old, want Plant) (Plant, error) {
-	patch := old.change(want)
+// write changes old to wanted, if the plant still has the version of old.
+func (c *Client) write(ctx context.Context, old, wanted Plant) (Plant, error) {
+	lost := false
 	for attempt := 1; ; attempt++ {
-		p, err := c.Patch(ctx, old.ID, patch, IfMatch(old.ETag))
-		if err == nil || attempt == 1 && !errors.Is(err, ErrOutcomeUnknown) {
-			return p, err
+		stored, err := c.Patch(ctx, old.ID, old.change(wanted), IfMatch(old.ETag))
+		isUnknown := errors.Is(err, ErrOutcomeUnknown)
+		lost = lost || isUnknown
+		if err == nil || !lost {
+			return stored, err
 		}
-		// From here on an attempt may have been carried out. A response that the
-		// version is another one may be due to an earlier attempt of ours.
-		now, readErr := c.Get(ctx, old.ID)
-		switch {
-		case readErr == nil && now.change(want) == (Patch{}):
-			return now, nil
-		case readErr == nil && now.ETag == old.ETag && errors.Is(err, ErrOutcomeUnknown) && attempt < c.attempts:
-			if err = c.pause(ctx, attempt, err, false); err == nil {
-				continue
-			}
-		case readErr != nil:
-			err = fmt.Errorf("%w; the plant cannot be read: %w", err, readErr)
+		// An attempt may have been carried out. A response that the version is another one may be
+		// due to an earlier attempt of ours.
+		present, readError := c.Get(ctx, old.ID)
+		if readError != nil {
+			return Plant{}, unknownUpdate(old.ID, fmt.Errorf("%w; the plant cannot be read: %w", err, readError))
 		}
-		if !errors.Is(err, ErrOutcomeUnknown) {
-			err = fmt.Errorf("plantstore: update plant %d: %w: %w", old.ID, ErrOutcomeUnknown, err)
+		if present.isContentOf(wanted) {
+			return present, nil
 		}
-		return Plant{}, err
+		isUnchanged := isUnknown && present.ETag == old.ETag
+		if !isUnchanged || attempt >= c.attempts {
+			return Plant{}, unknownUpdate(old.ID, err)
+		}
+		if err := c.pause(ctx, attempt, err); err != nil {
+			return Plant{}, unknownUpdate(old.ID, err)
+		}
 	}
+}
+
+func unknownUpdate(id int64, err error) error {
+	if errors.Is(err, ErrOutcomeUnknown) {
+		return err
+	}
+	return fmt.Errorf("plantstore: update plant %d: %w: %w", id, ErrOutcomeUnknown, err)
 }
