@@ -5,7 +5,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -115,5 +114,8 @@ func run(ctx context.Context, sys system, args []string) error {
 		_ = command.Walk(hook)
 	}
 	_ = root.Walk(hook)
-	return cmp.Or(root.Run(ctx, args), mistakes.unknownCommand)
+	if err := root.Run(ctx, args); err != nil {
+		return err
+	}
+	return mistakes.unknownCommand // which Run has noted
 }

@@ -2,7 +2,6 @@ package transfer
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"io"
 	"iter"
@@ -58,13 +57,16 @@ func WriteChanges(ctx context.Context, service *Service, after string, follow bo
 	output := bufio.NewWriter(file)
 	for change, err := range service.Changes(ctx, client.Position(after), follow) {
 		if err != nil {
-			return cmp.Or(err, output.Flush()) // the changes before the error are written
+			_ = output.Flush() // the changes before the error
+			return err
 		}
-		_, err = output.Write(changeLine(change))
-		if follow {
-			err = cmp.Or(err, output.Flush())
+		if _, err := output.Write(changeLine(change)); err != nil {
+			return err
 		}
-		if err != nil {
+		if !follow {
+			continue
+		}
+		if err := output.Flush(); err != nil {
 			return err
 		}
 	}

@@ -88,7 +88,9 @@ func readChanges(ctx context.Context, conn *pgx.Conn, after *plant.Position, lim
 	batch.Queue(`COMMIT`)
 	results := conn.SendBatch(ctx, &batch)
 	changes, err := scanChangesPage(results, after, limit)
-	err = cmp.Or(err, results.Close())
+	if closed := results.Close(); err == nil {
+		err = closed
+	}
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		err = whyNoEpoch(ctx, conn)
