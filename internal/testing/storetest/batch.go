@@ -60,6 +60,7 @@ func PartsOfBatches(t *testing.T, store plant.Store) (parts int) {
 }
 
 func createBatch(t *testing.T, open func(t *testing.T) plant.Store) {
+	// A batch takes other statements than a single create, with the same values.
 	t.Run("all plants of a batch are stored", func(t *testing.T) {
 		store := open(t)
 		if created, err := store.CreateAll(timeout(t), samplePlants()); created != len(samplePlants()) || err != nil {
@@ -70,6 +71,7 @@ func createBatch(t *testing.T, open func(t *testing.T) plant.Store) {
 		}
 	})
 
+	// A client repeats a batch whose response was lost, and learns how many plants are new.
 	t.Run("creating a batch again, or with some plants stored already, succeeds", func(t *testing.T) {
 		store := open(t)
 		mustCreate(t, store, samplePlants()[3])
@@ -80,6 +82,7 @@ func createBatch(t *testing.T, open func(t *testing.T) plant.Store) {
 		}
 	})
 
+	// The client corrects all faults at once, and finds nothing of the batch stored.
 	t.Run("a batch with a taken id is an ExistsError with every such index and changes nothing", func(t *testing.T) {
 		store := open(t)
 		mustCreate(t, store, plant.Plant{ID: 3, Name: "first"})
@@ -96,6 +99,7 @@ func createBatch(t *testing.T, open func(t *testing.T) plant.Store) {
 		}
 	})
 
+	// Batches that lock the same ids in another order must not block each other for ever.
 	t.Run("of concurrent batches with the same ids exactly one is stored, completely", func(t *testing.T) {
 		store := open(t)
 		const clients = 8

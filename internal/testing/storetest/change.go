@@ -9,6 +9,7 @@ import (
 )
 
 func change(t *testing.T, open func(t *testing.T) plant.Store) {
+	// The caller responds with 201 or 200, and with the stored plant.
 	t.Run("put creates a plant or replaces it", func(t *testing.T) {
 		store := open(t)
 		for _, p := range samplePlants() {
@@ -25,6 +26,7 @@ func change(t *testing.T, open func(t *testing.T) plant.Store) {
 		}
 	})
 
+	// A patch that names no tag keeps it. One that sets none removes it.
 	t.Run("patch changes only the members that it names", func(t *testing.T) {
 		base := plant.Plant{ID: 1, Name: "name", Tag: new("tag")}
 		for name, c := range map[string]struct {
@@ -50,6 +52,7 @@ func change(t *testing.T, open func(t *testing.T) plant.Store) {
 		}
 	})
 
+	// Also from the index of tags.
 	t.Run("a deleted plant is gone, and deleting it again is ErrNotFound", func(t *testing.T) {
 		store := open(t)
 		for _, id := range []int64{math.MinInt64, -1, 0, math.MaxInt64} {
@@ -67,6 +70,7 @@ func change(t *testing.T, open func(t *testing.T) plant.Store) {
 		}
 	})
 
+	// A missing plant is ErrNotFound, except for a Put, which would create it without the condition.
 	t.Run("a write that needs a plant fails if it is missing, and changes nothing", func(t *testing.T) {
 		store := open(t)
 		for name, condition := range map[string]plant.Precondition{

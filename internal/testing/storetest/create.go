@@ -14,6 +14,7 @@ import (
 )
 
 func create(t *testing.T, open func(t *testing.T) plant.Store) {
+	// Texts come back byte for byte, also those that SQL or a driver could treat in another way.
 	t.Run("Get returns a plant as it was created", func(t *testing.T) {
 		store := open(t)
 		for i, p := range samplePlants() {
@@ -28,6 +29,7 @@ func create(t *testing.T, open func(t *testing.T) plant.Store) {
 		}
 	})
 
+	// A create never overwrites a plant, however little differs.
 	t.Run("creating another plant with a taken id is ErrExists and changes nothing", func(t *testing.T) {
 		first := plant.Plant{ID: 1, Name: "Ficus lyrata", Tag: new("Moraceae")}
 		for _, other := range []plant.Plant{
@@ -43,6 +45,7 @@ func create(t *testing.T, open func(t *testing.T) plant.Store) {
 		}
 	})
 
+	// SQL makes it easy to take NULL for an empty text.
 	t.Run("no tag and an empty tag are different", func(t *testing.T) {
 		store := open(t)
 		mustCreate(t, store, plant.Plant{ID: 1, Name: "n"})
@@ -50,6 +53,7 @@ func create(t *testing.T, open func(t *testing.T) plant.Store) {
 		expect.Error(t, "Create with an empty tag over none", err, plant.ErrExists)
 	})
 
+	// Two clients must not both believe that the id is theirs.
 	t.Run("of concurrent creates of one id exactly one succeeds", func(t *testing.T) {
 		store := open(t)
 		const clients = 32
@@ -78,6 +82,7 @@ func create(t *testing.T, open func(t *testing.T) plant.Store) {
 		wantCreated(t, store, plant.Plant{ID: 7, Name: fmt.Sprint(winner)})
 	})
 
+	// Creates at the same time share transactions. None may lose the plant of another one.
 	t.Run("all plants of concurrent creates are stored", func(t *testing.T) {
 		store := open(t)
 		const clients, each = 16, 20
@@ -100,6 +105,7 @@ func create(t *testing.T, open func(t *testing.T) plant.Store) {
 		}
 	})
 
+	// The caller has given up before the write began.
 	t.Run("a create with a cancelled context changes nothing", func(t *testing.T) {
 		store := open(t)
 		ctx, cancel := context.WithCancel(timeout(t))

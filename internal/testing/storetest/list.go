@@ -17,6 +17,7 @@ import (
 )
 
 func list(t *testing.T, open func(t *testing.T) plant.Store) {
+	// Ids are signed, and no page may begin or end at the wrong one.
 	t.Run("plants are listed by ascending id, over the whole range of ids", func(t *testing.T) {
 		store := open(t)
 		ids := []int64{math.MinInt64, math.MinInt64 + 1, -10, -2, -1, 0, 1, 2, 9, 10, 11, 100, math.MaxInt64 - 1, math.MaxInt64}
@@ -30,6 +31,7 @@ func list(t *testing.T, open func(t *testing.T) plant.Store) {
 		}
 	})
 
+	// The plant at the end of a page may be deleted before the next page is read.
 	t.Run("a page starts after any id, stored or not", func(t *testing.T) {
 		store := open(t)
 		for _, id := range []int64{-5, 0, 5} {
@@ -44,6 +46,7 @@ func list(t *testing.T, open func(t *testing.T) plant.Store) {
 		}
 	})
 
+	// Otherwise a client reads an empty page, or misses the rest.
 	t.Run("more is true exactly if plants follow", func(t *testing.T) {
 		store := open(t)
 		for id := range int64(3) {
@@ -56,6 +59,7 @@ func list(t *testing.T, open func(t *testing.T) plant.Store) {
 		}
 	})
 
+	// No collation, pattern or limit of an index may match another tag.
 	t.Run("a tag is compared byte for byte", func(t *testing.T) {
 		store := open(t)
 		tags := []string{"", "a", "A", "a ", "a\x00", "a\x00b", "ä", "a\u0308", "%", "_", strings.Repeat("x", 256), strings.Repeat("x", 255) + "y"}
@@ -76,12 +80,14 @@ func list(t *testing.T, open func(t *testing.T) plant.Store) {
 		}
 	})
 
+	// The memory of a response is bounded, whatever its texts are.
 	t.Run("a page ends at its limit or at 256 KiB of JSON", func(t *testing.T) {
 		for name, character := range map[string]string{"short": "", "letters": "x", "quotes": `"`, "control characters": "\x01", "emoji": "🌵"} {
 			t.Run(name, func(t *testing.T) { pagesOfBytes(t, open(t), character) })
 		}
 	})
 
+	// Pages are read one after another, not in one snapshot.
 	t.Run("paging returns every plant exactly once during other writes", func(t *testing.T) {
 		store := open(t)
 		const count = 200

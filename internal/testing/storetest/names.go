@@ -18,6 +18,7 @@ import (
 )
 
 func names(t *testing.T, open func(t *testing.T) plant.Store) {
+	// The keys of names, and the queries by them, are those of [plant.NameKey] on every engine.
 	t.Run("the order of names, counts and tags are those of a model in memory", func(t *testing.T) {
 		store, model, random := open(t), map[int64]plant.Plant{}, rand.New(rand.NewPCG(1, 2))
 		for range 300 {
@@ -40,6 +41,7 @@ func names(t *testing.T, open func(t *testing.T) plant.Store) {
 		wantNames(t, store, slices.Collect(maps.Values(model)), random)
 	})
 
+	// A place in the order of names is a name and an id, not a number of plants.
 	t.Run("a plant that keeps its name is on exactly one page, while others are renamed", func(t *testing.T) {
 		store, random := open(t), rand.New(rand.NewPCG(3, 4))
 		var stay []int64

@@ -15,6 +15,7 @@ import (
 )
 
 func orders(t *testing.T, open func(t *testing.T) plant.Store) {
+	// Equal names and times are ordered by the id, or pages would repeat plants or leave them out.
 	t.Run("descending orders and that of updates are those of a model in memory", func(t *testing.T) {
 		store, random := open(t), rand.New(rand.NewPCG(5, 6))
 		stored := map[int64]plant.Plant{}

@@ -18,6 +18,7 @@ import (
 // Tokens tests the promises of [token.Store]. Each call of open returns an empty
 // store and closes it when the test ends.
 func Tokens(t *testing.T, open func(t *testing.T) token.Store) {
+	// With each optional time, and with none.
 	t.Run("Token returns a token as it was created", func(t *testing.T) {
 		store := open(t)
 		always, _ := token.New("for ever", []token.Scope{token.Read, token.Write}, 0)
@@ -32,10 +33,12 @@ func Tokens(t *testing.T, open func(t *testing.T) token.Store) {
 		}
 	})
 
+	// The response to its client is 401, not 503.
 	t.Run("a missing token is ErrNotFound", func(t *testing.T) {
 		expect.Error(t, "Token of an unknown id", second(open(t).Token(timeout(t), "unknown")), token.ErrNotFound)
 	})
 
+	// Ids are random, so a taken one is a fault of ours.
 	t.Run("creating a token with a taken id fails and changes nothing", func(t *testing.T) {
 		store := open(t)
 		first, _ := token.New("first", nil, 0)
@@ -50,6 +53,7 @@ func Tokens(t *testing.T, open func(t *testing.T) token.Store) {
 		}
 	})
 
+	// In the order of their creation, not in that of their ids.
 	t.Run("tokens are listed oldest first", func(t *testing.T) {
 		store := open(t)
 		if got, err := store.Tokens(timeout(t)); err != nil || len(got) != 0 {
@@ -69,6 +73,7 @@ func Tokens(t *testing.T, open func(t *testing.T) token.Store) {
 		}
 	})
 
+	// LastUsedAt belongs to TouchTokens, which may run at the same time.
 	t.Run("an update changes one token, except ID, CreatedAt and LastUsedAt", func(t *testing.T) {
 		store := open(t)
 		before, _ := token.New("before", []token.Scope{token.Read}, time.Hour)
@@ -94,6 +99,7 @@ func Tokens(t *testing.T, open func(t *testing.T) token.Store) {
 		wantToken(t, store, other)
 	})
 
+	// The function of the caller decides whether the token is changed.
 	t.Run("an update that fails changes nothing", func(t *testing.T) {
 		store := open(t)
 		want, _ := token.New("n", nil, time.Hour)
@@ -107,6 +113,7 @@ func Tokens(t *testing.T, open func(t *testing.T) token.Store) {
 		wantToken(t, store, want)
 	})
 
+	// Then there is nothing to show to the function of the caller.
 	t.Run("an update of a missing token is ErrNotFound", func(t *testing.T) {
 		err := open(t).UpdateToken(timeout(t), "unknown", func(*token.Token) error {
 			t.Error("change was called")
@@ -115,6 +122,7 @@ func Tokens(t *testing.T, open func(t *testing.T) token.Store) {
 		expect.Error(t, "UpdateToken of an unknown id", err, token.ErrNotFound)
 	})
 
+	// Two people may rotate and revoke a token at the same time. No update may be lost.
 	t.Run("concurrent updates of one token are all applied", func(t *testing.T) {
 		store := open(t)
 		stored, _ := token.New("", nil, 0)
@@ -137,6 +145,7 @@ func Tokens(t *testing.T, open func(t *testing.T) token.Store) {
 		wantToken(t, store, stored)
 	})
 
+	// A token that is used all the time costs few writes.
 	t.Run("a last use is stored if it is at least TouchInterval later", func(t *testing.T) {
 		store := open(t)
 		used, _ := token.New("used", nil, time.Hour)
@@ -159,6 +168,7 @@ func Tokens(t *testing.T, open func(t *testing.T) token.Store) {
 		wantToken(t, store, unused)
 	})
 
+	// A server touches a token while an operator revokes it.
 	t.Run("touches and updates do not undo each other", func(t *testing.T) {
 		store := open(t)
 		stored, _ := token.New("n", nil, time.Hour)
@@ -177,6 +187,7 @@ func Tokens(t *testing.T, open func(t *testing.T) token.Store) {
 		wantToken(t, store, stored)
 	})
 
+	// The caller has given up before the write began.
 	t.Run("a touch or an update with a cancelled context changes nothing", func(t *testing.T) {
 		store := open(t)
 		want, _ := token.New("n", nil, time.Hour)

@@ -21,6 +21,7 @@ func etags(etags ...string) *plant.ETags { return &plant.ETags{List: etags} }
 var anyVersion = &plant.ETags{Any: true}
 
 func version(t *testing.T, open func(t *testing.T) plant.Store) {
+	// The client has seen another version than the stored one.
 	t.Run("a write whose precondition fails is ErrPrecondition and changes nothing", func(t *testing.T) {
 		store := open(t)
 		first := plant.Plant{ID: 1, Name: "first", Tag: new("t")}
@@ -42,6 +43,7 @@ func version(t *testing.T, open func(t *testing.T) plant.Store) {
 		}
 	})
 
+	// A list of ETags holds if one of them matches.
 	t.Run("a write whose precondition holds succeeds", func(t *testing.T) {
 		store := open(t)
 		if _, created, err := store.Put(timeout(t), plant.Plant{ID: 1, Name: "a"}, plant.Precondition{IfNoneMatch: anyVersion}); err != nil || !created {
@@ -62,6 +64,7 @@ func version(t *testing.T, open func(t *testing.T) plant.Store) {
 		}
 	})
 
+	// A client with an old ETag must not take a later plant for the one that it has seen.
 	t.Run("an ETag is never used twice, not even after a delete", func(t *testing.T) {
 		store := open(t)
 		seen := map[string]bool{}
@@ -79,6 +82,7 @@ func version(t *testing.T, open func(t *testing.T) plant.Store) {
 		}
 	})
 
+	// A repeated write must not make the copies of other clients stale.
 	t.Run("a write that changes nothing keeps the ETag and the times", func(t *testing.T) {
 		store := open(t)
 		p := plant.Plant{ID: 1, Name: "n", Tag: new("t")}
@@ -97,6 +101,7 @@ func version(t *testing.T, open func(t *testing.T) plant.Store) {
 		wantStored(t, store, current)
 	})
 
+	// If-None-Match: * claims an id.
 	t.Run("of concurrent puts of a new plant exactly one creates it", func(t *testing.T) {
 		store := open(t)
 		for id := range int64(20) {
@@ -124,6 +129,7 @@ func version(t *testing.T, open func(t *testing.T) plant.Store) {
 		}
 	})
 
+	// Otherwise a client overwrites a change that it has not seen.
 	t.Run("of concurrent writes with the same If-Match exactly one succeeds", func(t *testing.T) {
 		store := open(t)
 		mustCreate(t, store, plant.Plant{ID: 1, Name: "n"})
