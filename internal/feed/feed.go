@@ -112,16 +112,9 @@ func (f *Feed) Next(ctx context.Context, after *plant.Position, limit int, wait 
 	defer deadline.Stop()
 	for joined := false; ; {
 		added := f.added.Wait()
-		var page *Page
-		if wait > 0 {
-			page = f.recent(after, limit)
-		}
-		if page == nil {
-			changes, next, err := f.store.Changes(ctx, after, limit)
-			if err != nil {
-				return nil, err
-			}
-			page = &Page{Changes: changes, Next: next, own: true}
+		page, err := f.page(ctx, after, limit, wait > 0)
+		if err != nil {
+			return nil, err
 		}
 		if len(page.Changes) > 0 || wait <= 0 {
 			return page, nil
@@ -144,6 +137,18 @@ func (f *Feed) Next(ctx context.Context, after *plant.Position, limit int, wait 
 	}
 }
 
+// page returns the changes after a position, of the poller if it has them and they may be shared,
+// and otherwise of the store.
+func (f *Feed) page(ctx context.Context, after *plant.Position, limit int, shared bool) (*Page, error) {
+	if shared {
+		if page := f.recent(after, limit); page != nil {
+			return page, nil
+		}
+	}
+	changes, next, err := f.store.Changes(ctx, after, limit)
+	return &Page{Changes: changes, Next: next, own: true}, err
+}
+
 // recent returns the changes after a position from the pages of the poller. The page
 // has no changes if the position is that of the poller, and is nil if the poller does
 // not have the changes.
@@ -152,25 +157,34 @@ func (f *Feed) Next(ctx context.Context, after *plant.Position, limit int, wait 
 func (f *Feed) recent(after *plant.Position, limit int) *Page {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !f.running || after == nil || after.Walk != nil {
+	if !f.running || store.InWalk(after) {
 		return nil
 	}
-	if compare(*after, f.tip) == 0 && after.Epoch == f.tip.Epoch && after.Seen <= f.tip.Seen {
+	if after.Compare(f.tip) == 0 && isUpTo(*after, f.tip) {
 		return &Page{Next: f.tip, read: f.read}
 	}
-	// The first page that ends after the position.
-	i := sort.Search(len(f.pages), func(i int) bool { return compare(f.pages[i].Next, *after) > 0 })
-	if i == len(f.pages) || compare(*after, f.pages[i].from) < 0 ||
-		after.Epoch != f.pages[i].Next.Epoch || after.Seen > f.pages[i].Next.Seen {
+	endsLater := func(i int) bool { return f.pages[i].Next.Compare(*after) > 0 }
+	first := sort.Search(len(f.pages), endsLater)
+	if first == len(f.pages) {
 		return nil
 	}
-	return f.pages[i].after(*after, limit)
+	page := f.pages[first]
+	beginsLater := page.from.Compare(*after) > 0
+	if beginsLater || !isUpTo(*after, page.Next) {
+		return nil
+	}
+	return page.after(*after, limit)
+}
+
+// isUpTo reports whether a client has seen nothing that is newer than a page with an end.
+func isUpTo(client, end plant.Position) bool {
+	return client.Epoch == end.Epoch && client.Seen <= end.Seen
 }
 
 // after returns the changes of the page after a position.
 func (p *Page) after(after plant.Position, limit int) *Page {
 	changes := p.Changes
-	for len(changes) > 0 && compare(changes[0].Position, after) <= 0 {
+	for len(changes) > 0 && changes[0].Position.Compare(after) <= 0 {
 		changes = changes[1:]
 	}
 	if len(changes) == len(p.Changes) && len(changes) <= limit {
@@ -181,11 +195,6 @@ func (p *Page) after(after plant.Position, limit int) *Page {
 		changes, next = changes[:limit], changes[limit-1].Position
 	}
 	return &Page{Changes: changes, Next: next, read: p.read}
-}
-
-// compare compares positions that are not of a walk.
-func compare(p, q plant.Position) int {
-	return cmp.Or(cmp.Compare(p.At, q.At), cmp.Compare(p.Index, q.Index))
 }
 
 // startPoller starts the poller for a client that waits, and counts the client if it is
@@ -267,7 +276,8 @@ func (f *Feed) add(p *Page) {
 // idleTime, or if the tip is not a valid position any more. In the last case the clients
 // read from the store and get its error. After any other error the poller tries again.
 func (f *Feed) done(err error) bool {
-	if errors.Is(err, plant.ErrNoChanges) || errors.Is(err, plant.ErrPosition) || f.ctx.Err() != nil {
+	isPermanent := errors.Is(err, plant.ErrNoChanges) || errors.Is(err, plant.ErrPosition)
+	if isPermanent || f.ctx.Err() != nil {
 		return true
 	}
 	f.mu.Lock()

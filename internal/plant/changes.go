@@ -1,6 +1,7 @@
 package plant
 
 import (
+	"cmp"
 	"context"
 	"errors"
 )
@@ -63,6 +64,11 @@ type Position struct {
 // IsLast reports whether there was no change after the position in the snapshot of the
 // latest page.
 func (p Position) IsLast() bool { return p.Walk == nil && p.At == p.Seen }
+
+// Compare compares positions that are not of a walk, as [cmp.Compare] does.
+func (p Position) Compare(other Position) int {
+	return cmp.Or(cmp.Compare(p.At, other.At), cmp.Compare(p.Index, other.Index))
+}
 
 // Change is a plant that has changed.
 type Change struct {

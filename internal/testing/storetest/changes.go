@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"cmp"
 	"errors"
 	"math"
 	"slices"
@@ -112,7 +111,7 @@ func noChange(t *testing.T, open openTwo) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if all := f.Drain(t); len(all) > 0 || compare(*f.Position, before) != 0 {
+	if all := f.Drain(t); len(all) > 0 || f.Position.Compare(before) != 0 {
 		t.Errorf("changes are %v and the position is %+v, want none and %+v", changedIDs(all), *f.Position, before)
 	}
 }
@@ -342,11 +341,6 @@ func ForgottenEpochs(t *testing.T, s store.Store, count func(t *testing.T) int) 
 		t.Errorf("the store has %d epochs, want 2", n)
 	}
 	f.wantNext(t)
-}
-
-// compare compares positions that are not of a walk.
-func compare(p, q plant.Position) int {
-	return cmp.Or(cmp.Compare(p.At, q.At), cmp.Compare(p.Index, q.Index))
 }
 
 func changedIDs(changes []plant.Change) (ids []int64) {

@@ -40,7 +40,7 @@ func (f *Follower) Next(t testing.TB) ([]plant.Change, error) {
 		if c.Plant != nil && c.Plant.ID != c.ID {
 			t.Errorf("the change of plant %d has plant %d", c.ID, c.Plant.ID)
 		}
-		if last != nil && last.Walk == nil && (c.Position.Walk != nil || compare(c.Position, *last) <= 0) {
+		if last != nil && last.Walk == nil && (c.Position.Walk != nil || c.Position.Compare(*last) <= 0) {
 			t.Errorf("position %+v comes after %+v", c.Position, *last)
 		}
 		last = &c.Position
@@ -49,7 +49,7 @@ func (f *Follower) Next(t testing.TB) ([]plant.Change, error) {
 	if len(changes) > f.Limit {
 		t.Errorf("a page has %d changes, want at most %d", len(changes), f.Limit)
 	}
-	if len(changes) > 0 && compare(next, *last) != 0 {
+	if len(changes) > 0 && next.Compare(*last) != 0 {
 		t.Errorf("the position after a page is %+v, want that of its last change, %+v", next, *last)
 	}
 	f.Position = &next
