@@ -92,7 +92,7 @@ var mayImport = map[string][]string{
 		"internal/store/open", "internal/ticker", "internal/token",
 	},
 	"internal/cli": {
-		"api/client", "internal/atomicfile", "internal/docs", "internal/httpapi", "internal/oidc", "internal/plant",
+		"api/client", "internal/atomicfile", "internal/backoff", "internal/docs", "internal/httpapi", "internal/oidc", "internal/plant",
 		"internal/server", "internal/shell", "internal/store", "internal/store/open", "internal/store/sqlite",
 		"internal/ticker", "internal/token", "internal/transfer", "internal/webhook",
 	},

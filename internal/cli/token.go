@@ -15,6 +15,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/plantstore/plantstore/internal/backoff"
 	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/store/open"
 	"github.com/plantstore/plantstore/internal/token"
@@ -259,10 +260,7 @@ users can switch one after the other. If it has leaked, end it at once with --gr
 			}
 			// Until then a server may refuse the new secret, so it is printed
 			// after that, or at once if ctx ends.
-			select {
-			case <-time.After(token.CacheTTL):
-			case <-ctx.Done():
-			}
+			backoff.Sleep(ctx, token.CacheTTL)
 			fmt.Fprintf(sys.stderr, "rotated token %q, which %s; %s; the new token is shown only once:\n",
 				rotated.Name, expiry(rotated), oldSecret(rotated))
 			_, err = fmt.Fprintln(sys.stdout, text)

@@ -16,6 +16,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/plantstore/plantstore/internal/backoff"
 )
 
 // askInterval is the time between two questions to a server.
@@ -126,9 +128,7 @@ func (s *servers) watchOne(ctx context.Context, server *server, lost func()) {
 			close(server.asked)
 		}
 		s.report(server)
-		select {
-		case <-time.After(askInterval):
-		case <-ctx.Done():
+		if !backoff.Sleep(ctx, askInterval) {
 			return
 		}
 	}
