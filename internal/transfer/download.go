@@ -33,6 +33,8 @@ func (s *Service) Changes(ctx context.Context, after client.Position, follow boo
 	changes := s.client.ChangesUntilNow
 	if follow {
 		changes = s.client.Changes
+	}
+	if follow && !s.follows { // once: Waiting may be called at the same time as a later call
 		s.follows, s.patience, s.silence = true, forever, forever
 		s.grace = 0 // such a request changes nothing
 	}
