@@ -20,21 +20,19 @@ type openTwo = func(t *testing.T) (one, two store.Store)
 // Changes tests the promises of [plant.Feed], and of the methods of [store.Store]
 // about it.
 func Changes(t *testing.T, open openTwo) {
-	run(t, open, []promise[openTwo]{
-		{"the feed begins with a walk of all plants by id", beginsWithWalk},
-		{"an empty store has no changes, and its position is one like any other", emptyStoreHasPosition},
-		{"every kind of write is a change, with the present state", everyWriteIsChange},
-		{"a write that changes nothing is no change", noChange},
-		{"the feed continues after every change, also within a batch", continuesAfterEveryChange},
-		{"the feed continues after every plant of the walk, and has what changed since it began", continuesWithinWalk},
-		{"positions of another store, and wrong ones, are ErrPosition", wrongPositions},
-		{"a new epoch changes no valid position", newEpochKeepsPositions},
-		{"positions before a forgotten change are ErrPosition, others are not", forgottenPositions},
-		{"a walk goes on when the changes from before it are forgotten", walkOutlivesForgotten},
-		{"more changes than a transaction forgets are forgotten", manyForgotten},
-		{"Changed tells of the next commit that changes plants", changedTells},
-		{"writers and followers at once: every copy is equal in the end", followers},
-	})
+	t.Run("the feed begins with a walk of all plants by id", func(t *testing.T) { beginsWithWalk(t, open) })
+	t.Run("an empty store has no changes, and its position is one like any other", func(t *testing.T) { emptyStoreHasPosition(t, open) })
+	t.Run("every kind of write is a change, with the present state", func(t *testing.T) { everyWriteIsChange(t, open) })
+	t.Run("a write that changes nothing is no change", func(t *testing.T) { noChange(t, open) })
+	t.Run("the feed continues after every change, also within a batch", func(t *testing.T) { continuesAfterEveryChange(t, open) })
+	t.Run("the feed continues after every plant of the walk, and has what changed since it began", func(t *testing.T) { continuesWithinWalk(t, open) })
+	t.Run("positions of another store, and wrong ones, are ErrPosition", func(t *testing.T) { wrongPositions(t, open) })
+	t.Run("a new epoch changes no valid position", func(t *testing.T) { newEpochKeepsPositions(t, open) })
+	t.Run("positions before a forgotten change are ErrPosition, others are not", func(t *testing.T) { forgottenPositions(t, open) })
+	t.Run("a walk goes on when the changes from before it are forgotten", func(t *testing.T) { walkOutlivesForgotten(t, open) })
+	t.Run("more changes than a transaction forgets are forgotten", func(t *testing.T) { manyForgotten(t, open) })
+	t.Run("Changed tells of the next commit that changes plants", func(t *testing.T) { changedTells(t, open) })
+	t.Run("writers and followers at once: every copy is equal in the end", func(t *testing.T) { followers(t, open) })
 }
 
 // A client that begins without a position gets each plant once, in the order of the ids, whatever

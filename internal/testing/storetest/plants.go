@@ -110,16 +110,3 @@ func wantStored(t *testing.T, store plant.Store, want plant.Plant) {
 		t.Fatalf("Get(%d) (-want +got):\n%s", want.ID, diff)
 	}
 }
-
-// promise is one promise of a store. Its name is that of a subtest.
-type promise[Open any] struct {
-	name string
-	test func(t *testing.T, open Open)
-}
-
-// run tests promises.
-func run[Open any](t *testing.T, open Open, promises []promise[Open]) {
-	for _, promise := range promises {
-		t.Run(promise.name, func(t *testing.T) { promise.test(t, open) })
-	}
-}
