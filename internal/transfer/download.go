@@ -33,10 +33,10 @@ func (s *Service) Changes(ctx context.Context, after client.Position, follow boo
 	changes := s.client.ChangesUntilNow
 	if follow {
 		changes = s.client.Changes
-	}
-	if follow && !s.follows { // once: Waiting may be called at the same time as a later call
-		s.follows, s.patience, s.silence = true, forever, forever
-		s.grace = 0 // such a request changes nothing
+		s.followOnce.Do(func() { // Waiting may be called at the same time as a later call
+			s.follows, s.patience, s.silence = true, forever, forever
+			s.grace = 0 // such a request changes nothing
+		})
 	}
 	return func(yield func(client.Change, error) bool) {
 		for change, err := range changes(ctx, after) {
@@ -56,23 +56,21 @@ func (s *Service) Now(ctx context.Context) (client.Position, error) {
 // WriteChanges writes [Service.Changes] to file, each as a line of JSON in the form of the
 // service.
 func WriteChanges(ctx context.Context, service *Service, after string, follow bool, file io.Writer) error {
-	output := bufio.NewWriter(file)
+	buffer := bufio.NewWriter(file)
+	output := io.Writer(buffer)
+	if follow {
+		output = file // each change at once
+	}
 	for change, err := range service.Changes(ctx, client.Position(after), follow) {
+		if err == nil {
+			_, err = output.Write(changeLine(change))
+		}
 		if err != nil {
-			_ = output.Flush() // the changes before the error
-			return err
-		}
-		if _, err := output.Write(changeLine(change)); err != nil {
-			return err
-		}
-		if !follow {
-			continue
-		}
-		if err := output.Flush(); err != nil {
+			_ = buffer.Flush() // the changes before the error
 			return err
 		}
 	}
-	return output.Flush()
+	return buffer.Flush()
 }
 
 // changeLine returns a change as a line of JSON.

@@ -36,14 +36,15 @@ const (
 // Service is a running service. It decides how long the client sends requests
 // again, and tells what the command waits for.
 type Service struct {
-	client    *client.Client
-	transport http.RoundTripper
-	url       string
-	patience  time.Duration // how long requests may fail
-	silence   time.Duration // how long a request may take before it counts as a wait
-	grace     time.Duration // how long an attempt may continue after Ctrl-C
-	follows   bool          // it waits for changes, so a response may take long
-	responded atomic.Bool   // at least once
+	client     *client.Client
+	transport  http.RoundTripper
+	url        string
+	patience   time.Duration // how long requests may fail
+	silence    time.Duration // how long a request may take before it counts as a wait
+	grace      time.Duration // how long an attempt may continue after Ctrl-C
+	follows    bool          // it waits for changes, so a response may take long
+	followOnce sync.Once
+	responded  atomic.Bool // at least once
 
 	waiting atomic.Pointer[Wait] // nil: the last request succeeded
 	pending atomic.Int64         // requests
