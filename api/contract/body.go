@@ -98,7 +98,7 @@ func (l *loader) content(key string, described *openapi3.MediaType, options *Opt
 	loaded := &content{
 		mediaType:  mediaType,
 		parameters: parameters,
-		schema:     l.schema(cmp.Or(described.Schema, openapi3.NewSchema().NewRef())), // any body will do
+		schema:     l.schema(described.Schema),
 		maxBytes:   cmp.Or(options.MaxBodies[mediaType], options.MaxBody),
 	}
 	delete(loaded.parameters, "charset") // it is checked for all of them

@@ -21,8 +21,8 @@
 //   - The body is read (body.go, forms.go, multipart.go), decoded as far as its schema can need it (json.go, shape.go)
 //     and held to the schema.
 //
-// The document is read by document.go and operation.go. Its schemas become nodes (node.go for OpenAPI 3.0, modern.go for 3.1), to which
-// a visit holds a value (visit.go, parts.go). It remembers what it has found (memory.go), so that its time is bounded.
+// The document is read by document.go and operation.go. Its schemas become nodes (node.go, nodes.go), to which a visit holds a value
+// (visit.go, parts.go). It remembers what it has found (memory.go), so that its time is bounded.
 //
 // Nothing of the body is read before the last step, so a client without credentials costs no memory.
 // Every refusal is a [Refusal], which [Options.Refuse] writes as a response.

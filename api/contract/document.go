@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -17,7 +16,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// tree is a document as JSON. Schemas of OpenAPI 3.1 are compiled from it.
+// tree is a document as JSON. Its schemas are compiled from it, as those of JSON Schema 2020-12.
 type tree map[string]any
 
 // loadDocument reads a valid document.
@@ -31,14 +30,10 @@ func loadDocument(text []byte) (*openapi3.T, tree, error) {
 	if !isLegacy && !strings.HasPrefix(version, "3.1.") {
 		return nil, nil, fmt.Errorf("the document has OpenAPI %s, need 3.0 or 3.1", version)
 	}
-	var described any
 	if isLegacy {
-		repair(map[string]any(root))
-		described = root
-	} else {
-		described = withoutSchemas("", map[string]any(root))
+		lift(map[string]any(root))
 	}
-	same, err := json.Marshal(described)
+	same, err := json.Marshal(withoutSchemas("", map[string]any(root)))
 	if err != nil {
 		return nil, nil, fmt.Errorf("load the document: %w", err)
 	}
@@ -84,12 +79,9 @@ func haveSameMethod(one, other *openapi3.PathItem) bool {
 	return false
 }
 
-// validation leaves out what says nothing about requests, and patterns, which are compiled as those of ECMA-262.
+// validation leaves out what says nothing about requests. Schemas are validated when they are compiled.
 var validation = []openapi3.ValidationOption{
 	openapi3.DisableExamplesValidation(),
-	openapi3.DisableSchemaDefaultsValidation(),
-	openapi3.DisableSchemaPatternValidation(),
-	openapi3.AllowExtraSiblingFields("examples", "$schema", "$comment", "$id"),
 }
 
 // readTree reads JSON, or YAML as JSON would be. JSON is not read as YAML: its readers refuse an emoji that is escaped as two
@@ -161,8 +153,8 @@ func (t tree) tidy() string {
 	return version
 }
 
-// withoutSchemas returns a copy of a document of OpenAPI 3.1 for kin-openapi, which cannot read each schema: they have the places
-// from which they are compiled.
+// withoutSchemas returns a copy of a document for kin-openapi, which cannot read each schema: they have the places from which
+// they are compiled.
 func withoutSchemas(place string, value any) any {
 	switch value := value.(type) {
 	case []any:
@@ -187,55 +179,43 @@ func withoutSchemas(place string, value any) any {
 	return value
 }
 
-// repair changes what people write in OpenAPI 3.0 and kin-openapi refuses, or would lose.
-func repair(value any) {
+// lift writes schemas of OpenAPI 3.0 as those of JSON Schema 2020-12. What remains is nullable, which a node has; see
+// [nodes.setNull].
+func lift(value any) {
 	switch value := value.(type) {
 	case []any:
 		for _, item := range value {
-			repair(item)
+			lift(item)
 		}
 	case map[string]any:
-		change(value)
+		liftObject(value)
 		for _, member := range value {
-			repair(member)
+			lift(member)
 		}
 	}
 }
 
-// change leaves out what is beside a reference, which OpenAPI 3.0 ignores, and writes numbers that a float64 cannot be as texts.
-func change(object map[string]any) {
+// liftObject leaves out what is beside a reference, which OpenAPI 3.0 ignores, and what JSON Schema would take for another
+// dialect. An exclusive bound is a number in place of a boolean beside the bound.
+func liftObject(object map[string]any) {
 	if reference, isReference := object["$ref"].(string); isReference {
 		clear(object)
 		object["$ref"] = reference
 	}
-	exact := map[string]any{}
-	for _, keyword := range []string{"minimum", "maximum", "multipleOf"} {
-		if text := exactText(object[keyword]); text != "" {
-			exact[keyword] = text
+	for _, name := range []string{"$schema", "$id"} {
+		if _, isText := object[name].(string); isText { // or it is a member of that name
+			delete(object, name)
 		}
 	}
-	if values, hasValues := object["enum"].([]any); hasValues {
-		marked := slices.Clone(values)
-		for i, value := range values {
-			if text := exactText(value); text != "" {
-				marked[i] = map[string]any{exactNumbers: text}
-				exact["enum"] = marked
-			}
+	for exclusive, inclusive := range map[string]string{"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"} {
+		isExclusive, isBoolean := object[exclusive].(bool)
+		if !isBoolean {
+			continue
+		}
+		delete(object, exclusive)
+		if bound, hasBound := object[inclusive]; hasBound && isExclusive {
+			object[exclusive] = bound
+			delete(object, inclusive)
 		}
 	}
-	if len(exact) > 0 {
-		object[exactNumbers] = exact
-	}
-}
-
-// exactText returns the text of an integer that may not be a float64, or nothing.
-func exactText(value any) string {
-	text := fmt.Sprint(value)
-	switch value.(type) {
-	case int, int64, uint64, json.Number:
-		if isLong := len(strings.TrimPrefix(text, "-")) > 15; isLong && !strings.ContainsAny(text, ".eE") {
-			return text
-		}
-	}
-	return ""
 }

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/getkin/kin-openapi/openapi3"
 )
 
 // node is a schema of the document as a visit needs it. kin-openapi and jsonschema/v6 read the schemas, but neither bounds the
@@ -134,121 +132,6 @@ func (t types) String() string {
 	return strings.Join(names, " or ")
 }
 
-// legacyNodes are the nodes of the schemas of an OpenAPI 3.0 document.
-type legacyNodes struct {
-	load  *loader
-	known map[*openapi3.Schema]*node
-}
-
-// of returns the node of a schema, which may contain itself.
-func (l *legacyNodes) of(described *openapi3.SchemaRef) *node {
-	if described == nil || described.Value == nil {
-		return nil
-	}
-	schema := described.Value
-	if found := l.known[schema]; found != nil {
-		return found
-	}
-	made := newNode()
-	l.known[schema] = made
-	made.isLegacy = true
-	made.isNull = schema.Nullable
-	made.types = typesOf(schema.Type.Slice())
-	l.setValues(made, schema)
-	l.setItems(made, schema)
-	l.setMembers(made, schema)
-	l.setParts(made, schema)
-	return made
-}
-
-func (l *legacyNodes) list(described openapi3.SchemaRefs) (nodes []*node) {
-	for _, each := range described {
-		nodes = append(nodes, l.of(each))
-	}
-	return nodes
-}
-
-func (l *legacyNodes) byName(described openapi3.Schemas) map[string]*node {
-	var nodes map[string]*node
-	if len(described) > 0 {
-		nodes = make(map[string]*node, len(described))
-	}
-	for name, each := range described {
-		nodes[name] = l.of(each)
-	}
-	return nodes
-}
-
-// exactNumbers is the extension that [loadDocument] adds to a schema whose numbers a float64 cannot be.
-const exactNumbers = "x-exact-numbers"
-
-// setValues sets what is asked of texts, numbers and single values.
-func (l *legacyNodes) setValues(made *node, schema *openapi3.Schema) {
-	exact, _ := schema.Extensions[exactNumbers].(map[string]any)
-	made.setEnum(exactOr(exact, "enum", schema.Enum))
-	made.format = l.load.format(made.types, schema.Format)
-	made.isBinary = schema.Format == "binary"
-	made.minimum = numberBound{exactNumber(exact["minimum"], schema.Min), schema.ExclusiveMin.IsTrue()}
-	made.maximum = numberBound{exactNumber(exact["maximum"], schema.Max), schema.ExclusiveMax.IsTrue()}
-	made.multipleOf = exactNumber(exact["multipleOf"], schema.MultipleOf)
-	made.minLength, made.maxLength = lengths(schema.MinLength, schema.MaxLength)
-	made.pattern = l.load.pattern(schema.Pattern)
-	made.patternMessage, _ = schema.Extensions["x-pattern-message"].(string)
-}
-
-func (l *legacyNodes) setItems(made *node, schema *openapi3.Schema) {
-	made.minItems, made.maxItems = lengths(schema.MinItems, schema.MaxItems)
-	made.isUnique = schema.UniqueItems
-	made.items = l.of(schema.Items)
-}
-
-func (l *legacyNodes) setMembers(made *node, schema *openapi3.Schema) {
-	made.minMembers, made.maxMembers = lengths(schema.MinProps, schema.MaxProps)
-	made.required = schema.Required
-	made.members = l.byName(schema.Properties)
-	made.others = l.of(schema.AdditionalProperties.Schema)
-	if isAllowed := schema.AdditionalProperties.Has; isAllowed != nil {
-		made.others = &node{always: isAllowed}
-	}
-	made.readOnly, made.leavesOut = readOnlyMembers(schema, nil), l.load.rules.acceptsReadOnly
-}
-
-// readOnlyMembers returns the members that a schema, or a part of its allOf, has for responses alone.
-func readOnlyMembers(schema *openapi3.Schema, above []*openapi3.Schema) (names []string) {
-	for name, member := range schema.Properties {
-		if member.Value.ReadOnly {
-			names = append(names, name)
-		}
-	}
-	for _, part := range schema.AllOf {
-		if !slices.Contains(above, part.Value) {
-			names = append(names, readOnlyMembers(part.Value, append(above, schema))...)
-		}
-	}
-	return names
-}
-
-func (l *legacyNodes) setParts(made *node, schema *openapi3.Schema) {
-	made.allOf, made.anyOf, made.oneOf = l.list(schema.AllOf), l.list(schema.AnyOf), l.list(schema.OneOf)
-	made.not = l.of(schema.Not)
-	if schema.Discriminator == nil {
-		return
-	}
-	alternatives := schema.OneOf
-	if len(alternatives) == 0 {
-		alternatives = schema.AnyOf
-	}
-	references := make([]string, len(alternatives))
-	for i, alternative := range alternatives {
-		references[i] = alternative.Ref
-	}
-	mapping := map[string]string{}
-	for value, target := range schema.Discriminator.Mapping {
-		mapping[value] = target.Ref
-	}
-	made.discriminator = newDiscriminator(schema.Discriminator.PropertyName, mapping, references)
-}
-
 // schemaNames is where a document has schemas with names.
 const schemaNames = "#/components/schemas/"
 
@@ -296,39 +179,6 @@ func (n *node) setEnum(values []any) {
 	}
 	text, _ := json.Marshal(n.enum) // which is of JSON
 	n.enumText, n.isEnum = string(text), true
-}
-
-// exactOr returns the exact values of a keyword, or those that kin-openapi has read.
-func exactOr(exact map[string]any, keyword string, otherwise []any) []any {
-	if values, hasExact := exact[keyword].([]any); hasExact {
-		for i, value := range values {
-			if number, isNumber := value.(map[string]any); isNumber && len(number) == 1 {
-				values[i] = exactNumber(number[exactNumbers], nil)
-			}
-		}
-		return values
-	}
-	return otherwise
-}
-
-// exactNumber returns a number that was written as a text, or the one that kin-openapi has read.
-func exactNumber(written any, otherwise *float64) any {
-	if text, isText := written.(string); isText {
-		return numberOf(text)
-	}
-	if otherwise == nil {
-		return nil
-	}
-	return plainNumber(*otherwise)
-}
-
-// lengths returns the bounds of a length.
-func lengths(least uint64, most *uint64) (minimum, maximum int) {
-	minimum, maximum = int(min(least, unlimited)), unlimited
-	if most != nil {
-		maximum = int(min(*most, unlimited))
-	}
-	return minimum, maximum
 }
 
 // numberOf returns the number of a text: an int64 if it is written as an integer that fits, or else a float64, which is infinite

@@ -50,10 +50,7 @@ type Scheme struct {
 type loader struct {
 	document *openapi3.T
 	rules    *rules
-	nodes    interface {
-		of(described *openapi3.SchemaRef) *node
-	}
-	isModern bool   // OpenAPI 3.1
+	nodes    *nodes
 	place    string // the operation that is read
 	problems []error
 	notes    []string
@@ -62,11 +59,8 @@ type loader struct {
 }
 
 func newLoader(document *openapi3.T, root tree, options *Options) (load *loader, err error) {
-	load = &loader{document: document, rules: newRules(options), isModern: document.IsOpenAPI31OrLater()}
-	load.nodes = &legacyNodes{load, map[*openapi3.Schema]*node{}}
-	if load.isModern {
-		load.nodes, err = newModernNodes(load, root)
-	}
+	load = &loader{document: document, rules: newRules(options)}
+	load.nodes, err = newNodes(load, root)
 	return load, err
 }
 

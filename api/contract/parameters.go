@@ -63,10 +63,9 @@ func (l *loader) parameter(path string, described *openapi3.Parameter) parameter
 
 // setSchema sets the schema of a parameter, which is beside it or in its content.
 func (l *loader) setSchema(loaded *parameter, described *openapi3.Parameter) {
-	described = cmp.Or(described, &openapi3.Parameter{})
-	ofValue := cmp.Or(described.Schema, openapi3.NewStringSchema().NewRef())
+	ofValue := described.Schema
 	for mediaType, content := range described.Content { // a valid document has one
-		ofValue = cmp.Or(content.Schema, openapi3.NewSchema().NewRef())
+		ofValue = content.Schema
 		if isJSON(mediaType) {
 			loaded.kind = jsonText
 		}

@@ -1,6 +1,9 @@
 package contract
 
-import "github.com/getkin/kin-openapi/openapi3"
+import (
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
 
 // rules say how values are held to schemas.
 type rules struct {
@@ -38,14 +41,11 @@ func (l *loader) schemaOf(root *node) schema {
 	return made
 }
 
-// pattern returns a pattern, or nil if there is none.
-func (l *loader) pattern(expression string) *pattern {
-	if expression == "" {
-		return nil
-	}
+// pattern returns a pattern.
+func (l *loader) pattern(expression string) (jsonschema.Regexp, error) {
 	made, err := newPattern(expression)
 	l.need(err == nil, "the pattern %q cannot be read: %v", expression, err)
-	return made
+	return made, err
 }
 
 // faults returns what is wrong with a value, which is in a place of a request. A first visit finds only whether there is a
