@@ -27,7 +27,6 @@ type content struct {
 	mediaType  string
 	parameters map[string]string // of the media type in the document
 	schema     schema
-	shape      *shape // of JSON
 	fields     map[string]*parameter
 	contents   map[string]string // media types of the fields of a form
 	maxBytes   int64
@@ -102,7 +101,6 @@ func (l *loader) content(key string, described *openapi3.MediaType, options *Opt
 		maxBytes:   cmp.Or(options.MaxBodies[mediaType], options.MaxBody),
 	}
 	delete(loaded.parameters, "charset") // it is checked for all of them
-	loaded.shape = shapes{}.of(false, loaded.schema.node)
 	isForm := mediaType == formType || mediaType == multipartType
 	if isForm {
 		l.setFields(loaded, described.Encoding)
@@ -241,7 +239,7 @@ func invalidBody(faults []Fault) *Refusal {
 }
 
 func (c *content) decodeJSON(body *body) error {
-	if err := body.decodeJSON(c.shape, c.schema.maxDepth); err != nil {
+	if err := body.decodeJSON(c.schema.wanted(), c.schema.maxDepth); err != nil {
 		return fmt.Errorf("one well-formed JSON value: %w", err)
 	}
 	return nil

@@ -18,7 +18,7 @@
 //     the service works for the request.
 //   - The parameters in path, query, headers and cookies are parsed (parameters.go, styles.go, readers.go) and held to their
 //     schemas. All violations are reported at once.
-//   - The body is read (body.go, forms.go, multipart.go), decoded as far as its schema can need it (json.go, shape.go)
+//   - The body is read (body.go, forms.go, multipart.go), decoded as far as its schema can need it (json.go, wanted.go)
 //     and held to the schema.
 //
 // The document is read by document.go and operation.go. Its schemas become nodes (node.go, nodes.go), to which a visit holds a value

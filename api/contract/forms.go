@@ -27,7 +27,6 @@ func (l *loader) setFields(form *content, encodings map[string]*openapi3.Encodin
 		if isJSONPart { // without an encoding, an object is
 			field.kind = jsonText
 		}
-		field.shape = shapes{}.of(false, field.schema.node)
 		form.fields[name] = field
 	}
 }

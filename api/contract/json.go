@@ -28,8 +28,8 @@ var jsonDecoders = sync.Pool{New: func() any { return new(decoder) }}
 
 // decodeJSON decodes exactly one JSON value (RFC 8259) and refuses what parsers disagree about:
 // duplicate names, invalid UTF-8, lone surrogates, and bytes after the value. Objects become
-// map[string]any, arrays []any. It keeps what the shape needs.
-func (b *body) decodeJSON(wanted *shape, maxDepth int) error {
+// map[string]any, arrays []any. It keeps what is wanted.
+func (b *body) decodeJSON(wanted wanted, maxDepth int) error {
 	d := jsonDecoders.Get().(*decoder)
 	defer d.release()
 	d.input = *bytes.NewBuffer(b.text)
@@ -75,7 +75,7 @@ func (d *decoder) skipTo(depth int) {
 	}
 }
 
-func (d *decoder) value(wanted *shape) any {
+func (d *decoder) value(wanted wanted) any {
 	depth := d.tokens.StackDepth()
 	token := d.read()
 	switch token.Kind() {
@@ -94,40 +94,41 @@ func (d *decoder) value(wanted *shape) any {
 }
 
 // text returns a text. A time is written in capitals, as [time.Time] reads it.
-func (d *decoder) text(wanted *shape, text string) string {
-	if capital := strings.ToUpper(text); wanted.isTime && capital != text {
-		d.isChanged = true
-		return capital
+func (d *decoder) text(wanted wanted, text string) string {
+	if !wanted.isTime() {
+		return text
 	}
-	return text
+	capital := strings.ToUpper(text)
+	d.isChanged = d.isChanged || capital != text
+	return capital
 }
 
 // array decodes the items of an array, whose bracket is read, down to a depth.
-func (d *decoder) array(wanted *shape, depth int) []any {
+func (d *decoder) array(wanted wanted, depth int) []any {
 	items := []any{}
-	for len(items) < wanted.mostItems && d.hasMore(']') {
-		items = append(items, d.value(wanted.items))
+	item, most := wanted.items()
+	for len(items) < most && d.hasMore(']') {
+		items = append(items, d.value(item))
 	}
 	d.skipTo(depth)
 	return items
 }
 
 // object decodes the members of an object, whose bracket is read, down to a depth.
-func (d *decoder) object(wanted *shape, depth int) map[string]any {
+func (d *decoder) object(wanted wanted, depth int) map[string]any {
 	members := map[string]any{}
-	for wanted.others != nil && d.hasMore('}') {
+	for wanted.hasObject() && d.hasMore('}') {
 		name := d.read().String() // the token is void after the next read
-		member := wanted.members[name]
-		if member == nil {
-			member = wanted.others
-			d.noteAmbiguity(name, wanted)
+		member, isKept := wanted.member(name)
+		if !isKept {
+			member, isKept = wanted.others()
+			d.noteAmbiguity(name, wanted, isKept)
+		}
+		if wanted.leavesOut(name) {
+			d.isChanged, isKept = true, false
 		}
 		value := d.value(member)
-		switch member {
-		case skipped:
-		case forResponses:
-			d.isChanged = true
-		default:
+		if isKept {
 			members[name] = value
 		}
 	}
@@ -138,14 +139,16 @@ func (d *decoder) object(wanted *shape, depth int) map[string]any {
 // noteAmbiguity notes that the name of a member that the schema does not have differs from one that it has in
 // upper and lower case only. encoding/json would take the member for that one. It is left out if the schema ignores
 // unknown members, and is an error otherwise.
-func (d *decoder) noteAmbiguity(name string, wanted *shape) {
-	for known := range wanted.members {
-		if !strings.EqualFold(known, name) {
-			continue
-		}
-		d.isChanged = true
-		if wanted.others != skipped {
-			d.err = cmp.Or(d.err, fmt.Errorf("a member differs from the member %s in upper and lower case only", known))
+func (d *decoder) noteAmbiguity(name string, wanted wanted, isKept bool) {
+	for _, schema := range wanted.schemas {
+		for known := range schema.members {
+			if !strings.EqualFold(known, name) {
+				continue
+			}
+			d.isChanged = true
+			if isKept {
+				d.err = cmp.Or(d.err, fmt.Errorf("a member differs from the member %s in upper and lower case only", known))
+			}
 		}
 	}
 }

@@ -60,6 +60,9 @@ type node struct {
 	dependentSchemas    map[string]*node
 
 	unevaluatedItems, unevaluatedMembers *node
+
+	together   []*node // this one and all that are held against the same value
+	needsWhole bool    // see wanted
 }
 
 // patternMember is the schema of members whose names match a pattern.
@@ -163,6 +166,7 @@ func newDiscriminator(member string, mapping map[string]string, references []str
 func (n *node) isPlain() bool {
 	plain := newNode()
 	plain.isLegacy, plain.isNull, plain.types, plain.leavesOut = n.isLegacy, n.isNull, n.types, n.leavesOut
+	plain.together, plain.needsWhole = n.together, n.needsWhole
 	if n.types == typeInteger && n.format != nil && n.format.name == "int32" {
 		plain.format = n.format
 	}
@@ -195,6 +199,43 @@ func numberOf(text string) any {
 func (n *node) isCombined() bool {
 	lists := len(n.parts) + len(n.allOf) + len(n.anyOf) + len(n.oneOf)
 	return lists+len(n.conditions)+len(n.dependentSchemas) > 0 || n.not != nil
+}
+
+// prepare sets what depends on a whole schema and all that it leads to.
+func (n *node) prepare() {
+	if n == nil || n.together != nil {
+		return
+	}
+	n.together, n.needsWhole = partsOf(n), isWholeNeeded(n)
+	for _, next := range slices.Concat(n.sameValue(), n.meeting(), n.children()) {
+		next.prepare()
+	}
+}
+
+// partsOf returns a schema and all those that it is combined of.
+func partsOf(combined *node) []*node {
+	parts := []*node{combined}
+	for i := 0; i < len(parts); i++ { // parts grows
+		for _, part := range parts[i].sameValue() {
+			if !slices.Contains(parts, part) {
+				parts = append(parts, part)
+			}
+		}
+	}
+	return parts
+}
+
+// membersOf returns the schemas that a schema, and those that it is combined of, have for each member.
+func membersOf(combined *node) map[string][]*node {
+	members := map[string][]*node{}
+	for _, part := range combined.together {
+		for name, member := range part.members {
+			if !slices.Contains(members[name], member) {
+				members[name] = append(members[name], member)
+			}
+		}
+	}
+	return members
 }
 
 // sameValue returns the schemas that are held against the same value.

@@ -27,7 +27,6 @@ type parameter struct {
 	kind       parameterKind
 	schema     schema
 	style      style
-	shape      *shape // of JSON
 
 	find      func(r *Request, p *parameter) (texts []string)
 	pathIndex int // among the parameters of the path
@@ -72,7 +71,6 @@ func (l *loader) setSchema(loaded *parameter, described *openapi3.Parameter) {
 	}
 	loaded.schema = l.schema(ofValue)
 	if loaded.kind == jsonText {
-		loaded.shape = shapes{}.of(false, loaded.schema.node)
 		return
 	}
 	loaded.kind = kindOf(loaded.schema.node)
@@ -245,7 +243,7 @@ func (p *parameter) readText(text string) (value any, faults []Fault) {
 
 func (p *parameter) readJSON(text string) (value any, faults []Fault) {
 	plain := body{text: []byte(p.unescape(text))}
-	if err := plain.decodeJSON(p.shape, p.schema.maxDepth); err != nil {
+	if err := plain.decodeJSON(p.schema.wanted(), p.schema.maxDepth); err != nil {
 		return nil, p.fault("must be one well-formed JSON value: " + err.Error())
 	}
 	return plain.value, nil

@@ -50,7 +50,7 @@ func scalars(schema *node) (allowed types) {
 	if schema.types != 0 && !schema.isCombined() {
 		return schema.types
 	}
-	for _, part := range partsOf(schema) {
+	for _, part := range schema.together {
 		allowed |= part.types
 		for _, value := range part.enum {
 			if part.types == 0 {

@@ -36,6 +36,7 @@ func (l *loader) schema(described *openapi3.SchemaRef) schema {
 }
 
 func (l *loader) schemaOf(root *node) schema {
+	root.prepare()
 	made := schema{node: root, rules: l.rules, counts: counts{known: map[*node]int{}}}
 	made.remembers = made.needsMemory(made.node)
 	return made

@@ -221,7 +221,7 @@ func (n *node) member(name string) *node {
 	if n == nil {
 		return nil
 	}
-	for _, part := range partsOf(n) {
+	for _, part := range n.together {
 		if found := part.members[name]; found != nil {
 			return found
 		}
