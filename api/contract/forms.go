@@ -1,6 +1,8 @@
 package contract
 
 import (
+	"cmp"
+	"errors"
 	"maps"
 	"net/url"
 	"slices"
@@ -16,59 +18,71 @@ func (l *loader) setFields(form *content, encodings map[string]*openapi3.Encodin
 	for name, schemas := range membersOf(form.schema.node) {
 		field := &parameter{name: name, in: openapi3.ParameterInQuery, faultIn: inBody, kind: kindOf(schemas[0])}
 		field.schema = l.schemaOf(schemas[0])
-		field.style = style{openapi3.SerializationForm, true}
-		if field.kind == record {
-			field.style.name = openapi3.SerializationDeepObject // as generated code reads it
-		}
-		if encoding := encodings[name]; encoding != nil {
-			l.setEncoding(form, field, encoding)
-		}
-		isJSONPart := form.mediaType == multipartType && field.kind == record && form.contents[name] == ""
-		if isJSONPart { // without an encoding, an object is
+		encoding := cmp.Or(encodings[name], &openapi3.Encoding{})
+		form.contents[name] = encoding.ContentType
+		isMultipart := form.mediaType == multipartType
+		isJSONPart := isMultipart && field.kind == record && encoding.ContentType == "" // without an encoding, an object is
+		if isJSONPart || isJSON(encoding.ContentType) {
 			field.kind = jsonText
 		}
+		field.layout = field.layoutOf(styleOf(encoding, field.kind))
+		field.isEscaped = field.isEscaped && !isMultipart
 		form.fields[name] = field
 	}
 }
 
-func (l *loader) setEncoding(form *content, field *parameter, encoding *openapi3.Encoding) {
-	form.contents[field.name] = encoding.ContentType
-	if isJSON(encoding.ContentType) {
-		field.kind = jsonText
-		return
-	}
-	if encoding.Style != "" {
-		field.style = style{encoding.Style, encoding.Style == openapi3.SerializationForm}
+// styleOf returns the style of a field. Generated code reads an object as a deep one.
+func styleOf(encoding *openapi3.Encoding, kind parameterKind) (style string, isExploded bool) {
+	style, isExploded = encoding.Style, encoding.Style == openapi3.SerializationForm
+	if style == "" {
+		style, isExploded = openapi3.SerializationForm, true
+		if kind == record {
+			style = openapi3.SerializationDeepObject
+		}
 	}
 	if encoding.Explode != nil {
-		field.style.isExploded = *encoding.Explode
+		isExploded = *encoding.Explode
 	}
+	return style, isExploded
 }
 
-// decodeForm reads a form. Fields that are not in the schema are texts.
+var errNoForm = errors.New("a well-formed form")
+
+// decodeForm reads a form.
 func (c *content) decodeForm(body *body) error {
 	given, err := url.ParseQuery(string(body.text))
 	if err != nil {
 		return errNoForm
 	}
-	read := &form{content: c, members: map[string]any{}}
-	request := &Request{query: given}
-	request.http.URL = &url.URL{RawQuery: string(body.text)}
-	for _, name := range slices.Sorted(maps.Keys(c.fields)) {
-		if texts := request.inQuery(c.fields[name]); len(texts) > 0 {
-			read.add(c.fields[name], texts)
-		}
-	}
-	for name, texts := range given {
-		if !c.hasField(name) {
-			read.addOther(name, texts)
-		}
-	}
-	body.value, body.faults = read.members, read.faults
-	if len(read.faults) > 0 {
+	members, faults := c.readFields(given, string(body.text))
+	body.value, body.faults = members, faults
+	if len(faults) > 0 {
 		return errInvalid
 	}
 	return nil
+}
+
+// readFields reads the fields of a form. Those that are not in the schema are texts. The form itself is needed for fields
+// whose texts are escaped.
+func (c *content) readFields(given url.Values, text string) (members map[string]any, faults []Fault) {
+	members = map[string]any{}
+	request := &Request{query: given}
+	request.http.URL = &url.URL{RawQuery: text}
+	for _, name := range slices.Sorted(maps.Keys(c.fields)) {
+		texts := request.inQuery(c.fields[name])
+		if len(texts) == 0 {
+			continue
+		}
+		value, wrong := c.fields[name].read(texts)
+		members[name] = value
+		faults = append(faults, wrong...)
+	}
+	for name, texts := range given {
+		if !c.hasField(name) {
+			members[name] = c.readOther(texts)
+		}
+	}
+	return members, faults
 }
 
 // hasField reports whether a name in a form is that of a field, or of a member of one.
@@ -78,42 +92,15 @@ func (c *content) hasField(name string) bool {
 	return c.fields[name] != nil || field != nil && field.knows(name)
 }
 
-// form is a form while it is read.
-type form struct {
-	content *content
-	members map[string]any
-	faults  []Fault
-}
-
-// add adds the value of a field.
-func (f *form) add(field *parameter, texts []string) {
-	isMany := field.kind == record || field.kind == list && field.isRepeated()
-	if len(texts) > 1 && !isMany {
-		f.faults = append(f.faults, field.fault("is given more than once")...)
-		return
-	}
-	if field.kind != oneText {
-		value, faults := field.parse(texts)
-		f.members[field.name] = value
-		f.faults = append(f.faults, faults...)
-		return
-	}
-	value, wrong := readAs(field.schema.node, texts[0])
-	f.members[field.name] = value
-	if wrong != "" {
-		f.faults = append(f.faults, field.fault(wrong)...)
-	}
-}
-
-// addOther adds a field that the schema has no name for.
-func (f *form) addOther(name string, texts []string) {
-	if others := f.content.schema.others; len(texts) == 1 {
-		f.members[name], _ = readAs(others, texts[0]) // the schema of others finds what is wrong
-		return
+// readOther reads a field that the schema has no name for.
+func (c *content) readOther(texts []string) any {
+	if len(texts) == 1 {
+		value, _ := readAs(c.schema.others, texts[0]) // the schema of others finds what is wrong
+		return value
 	}
 	items := make([]any, len(texts))
 	for i, text := range texts {
 		items[i] = text
 	}
-	f.members[name] = items
+	return items
 }

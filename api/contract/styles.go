@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strings"
@@ -8,24 +9,51 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// style says how a parameter is written.
-type style struct {
-	name       string
+// layout says how the texts of a parameter are written.
+type layout struct {
+	style      string
 	isExploded bool
+	isRepeated bool   // each item or member has a name of its own in the query, as in n=1&n=2 and in point[x]=1
+	isEscaped  bool   // the texts that are found are still escaped: those of a path, and those that are split first
+	isNamed    bool   // each item is after the name of the parameter, as in ;n=1;n=2
+	prefix     string // what a text begins with
+	separator  string // between the items of a list, or between the parts of an object
 }
 
-// isRepeated reports whether each item or member has a name of its own in the query, as in n=1&n=2 and in point[x]=1.
-func (p *parameter) isRepeated() bool { return p.in == openapi3.ParameterInQuery && p.style.isExploded }
+// separators are those that are not a comma: of lists and objects that are not exploded, and of exploded ones.
+var separators = map[string][2]string{
+	openapi3.SerializationLabel:          {",", "."},
+	openapi3.SerializationMatrix:         {",", ";"},
+	openapi3.SerializationSpaceDelimited: {" ", " "},
+	openapi3.SerializationPipeDelimited:  {"|", "|"},
+}
 
-// isEscaped reports whether the texts that are found are still escaped: those of a path, and those that are split first.
-func (p *parameter) isEscaped() bool {
+// layoutOf returns the layout of a parameter in a style.
+func (p *parameter) layoutOf(style string, isExploded bool) layout {
 	isSplit := p.kind == list || p.kind == record
-	return p.in == openapi3.ParameterInPath || p.in == openapi3.ParameterInQuery && isSplit && !p.style.isExploded
+	isInQuery := p.in == openapi3.ParameterInQuery
+	made := layout{style: style, isExploded: isExploded, isRepeated: isInQuery && isExploded}
+	made.isEscaped = p.in == openapi3.ParameterInPath || isInQuery && isSplit && !isExploded
+	made.separator = cmp.Or(separators[style][0], ",")
+	if isExploded {
+		made.separator = cmp.Or(separators[style][1], ",")
+	}
+	switch {
+	case isExploded && p.in == openapi3.ParameterInCookie: // as in generated code
+		made.separator, made.isNamed = "&", true
+	case style == openapi3.SerializationLabel:
+		made.prefix = "."
+	case style == openapi3.SerializationMatrix && isExploded && p.kind != oneText:
+		made.prefix, made.isNamed = ";", true
+	case style == openapi3.SerializationMatrix:
+		made.prefix = ";" + p.name + "="
+	}
+	return made
 }
 
 func (p *parameter) unescape(text string) string {
 	switch {
-	case !p.isEscaped():
+	case !p.isEscaped:
 		return text
 	case p.in == openapi3.ParameterInPath:
 		return unescapePath(text)
@@ -34,44 +62,12 @@ func (p *parameter) unescape(text string) string {
 	return plain
 }
 
-// prefix is what a text of a path begins with.
-func (p *parameter) prefix() string {
-	switch p.style.name {
-	case openapi3.SerializationLabel:
-		return "."
-	case openapi3.SerializationMatrix:
-		if p.kind != oneText && p.style.isExploded {
-			return ";"
-		}
-		return ";" + p.name + "="
-	}
-	return ""
-}
-
 // plainText returns the text of a single value. After a prefix, generated code takes one with a separator for a list.
 func (p *parameter) plainText(text string) (plain string, isStyled bool) {
-	text, isStyled = strings.CutPrefix(text, p.prefix())
+	text, isStyled = strings.CutPrefix(text, p.prefix)
 	plain = p.unescape(text)
-	isList := p.prefix() != "" && strings.Contains(plain, p.separator())
+	isList := p.prefix != "" && strings.Contains(plain, p.separator)
 	return plain, isStyled && !isList
-}
-
-// separator is between the items of a list, or between the parts of an object.
-func (p *parameter) separator() string {
-	isInCookie := p.in == openapi3.ParameterInCookie
-	switch {
-	case p.style.name == openapi3.SerializationLabel && p.style.isExploded:
-		return "."
-	case p.style.name == openapi3.SerializationMatrix && p.style.isExploded:
-		return ";"
-	case isInCookie && p.style.isExploded: // as in generated code
-		return "&"
-	case p.style.name == openapi3.SerializationSpaceDelimited:
-		return " "
-	case p.style.name == openapi3.SerializationPipeDelimited:
-		return "|"
-	}
-	return ","
 }
 
 // Separators that a client may have to escape.
@@ -82,27 +78,25 @@ var (
 
 // split returns the parts of a text, which are split first and unescaped then.
 func (p *parameter) split(text string) (parts []string, isStyled bool) {
-	text, isStyled = strings.CutPrefix(text, p.prefix())
-	separator := p.separator()
-	switch separator {
+	text, isStyled = strings.CutPrefix(text, p.prefix)
+	switch p.separator {
 	case " ":
 		text = blanks.Replace(text)
 	case "|":
 		text = pipes.Replace(text)
 	}
-	return strings.Split(text, separator), isStyled
+	return strings.Split(text, p.separator), isStyled
 }
 
 // items returns the texts of the items of a list.
 func (p *parameter) items(texts []string) (items []string, isStyled bool) {
-	if p.isRepeated() {
+	if p.isRepeated {
 		return texts, true
 	}
 	parts, isStyled := p.split(texts[0])
-	hasNames := p.style.isExploded && (p.separator() == ";" || p.separator() == "&")
 	items = make([]string, len(parts))
 	for i, part := range parts {
-		if hasNames {
+		if p.isNamed {
 			part = strings.TrimPrefix(part, p.name+"=")
 		}
 		items[i] = p.unescape(part)
@@ -118,14 +112,14 @@ type pair struct {
 
 // members returns the members of an object: role=admin,first=Alex or role,admin,first,Alex.
 func (p *parameter) members(texts []string) (pairs []pair, isStyled bool) {
-	if p.isRepeated() {
+	if p.isRepeated {
 		for name, text := range inTwos(texts) {
 			pairs = append(pairs, pair{p.pathOf(name), text})
 		}
 		return pairs, true
 	}
 	parts, isStyled := p.split(texts[0])
-	if !p.style.isExploded {
+	if !p.isExploded {
 		for name, text := range inTwos(parts) {
 			pairs = append(pairs, pair{[]string{p.unescape(name)}, p.unescape(text)})
 		}
@@ -166,7 +160,7 @@ func (p *parameter) pairsInQuery(query url.Values) (texts []string) {
 // knows reports whether a name in the query is that of a member of an object.
 func (p *parameter) knows(name string) bool {
 	switch {
-	case p.kind != record || !p.style.isExploded:
+	case p.kind != record || !p.isExploded:
 		return false
 	case p.isDeep():
 		return strings.HasPrefix(name, p.name+"[") && strings.HasSuffix(name, "]")
@@ -176,7 +170,7 @@ func (p *parameter) knows(name string) bool {
 	return isOpen || p.schema.members[name] != nil
 }
 
-func (p *parameter) isDeep() bool { return p.style.name == openapi3.SerializationDeepObject }
+func (p *parameter) isDeep() bool { return p.style == openapi3.SerializationDeepObject }
 
 // pathOf returns the path of a member by its name in the query: a[b][c] is c in b of a deep object.
 func (p *parameter) pathOf(name string) []string {
