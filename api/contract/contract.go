@@ -16,13 +16,13 @@
 //     found the same.
 //   - [Options.Authorize] decides about credentials, and whatever else must be decided before
 //     the service works for the request.
-//   - The parameters in path, query, headers and cookies are parsed (parameters.go, styles.go, readers.go) and held to their
+//   - The parameters in path, query, headers and cookies are found (places.go), read (read.go, styles.go, readers.go) and held to their
 //     schemas. All violations are reported at once.
-//   - The body is read (body.go, forms.go, multipart.go), decoded as far as its schema can need it (json.go, wanted.go)
+//   - The body is read (content.go, body.go, forms.go, multipart.go), decoded as far as its schema can need it (json.go, wanted.go)
 //     and held to the schema.
 //
 // The document is read by document.go and operation.go. Its schemas become nodes (node.go, nodes.go), to which a visit holds a value
-// (visit.go, parts.go). It remembers what it has found (memory.go), so that its time is bounded.
+// (visit.go, parts.go; scalars.go, arrays.go, objects.go). It remembers what it has found (memory.go), so that its time is bounded.
 //
 // Nothing of the body is read before the last step, so a client without credentials costs no memory.
 // Every refusal is a [Refusal], which [Options.Refuse] writes as a response.

@@ -1,0 +1,108 @@
+package contract
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// typeOfValue returns the types that a value has. A number is an integer if it is written as one of 64 bits.
+func typeOfValue(value any) types {
+	switch value.(type) {
+	case map[string]any:
+		return typeObject
+	case []any:
+		return typeArray
+	case string:
+		return typeString
+	case bool:
+		return typeBoolean
+	case int64:
+		return typeNumber | typeInteger
+	case float64:
+		return typeNumber
+	}
+	return typeNull
+}
+
+// refuse says which type a value must have, or nothing if it has one of the types.
+func (t types) refuse(value any, format *format) string {
+	isFloat := typeOfValue(value) == typeNumber
+	switch {
+	case t == 0 || t.has(typeOfValue(value)):
+		return ""
+	case value == nil:
+		return "must not be null"
+	case isFloat && t.has(typeInteger):
+		return "must be an integer of " + bitsOf(format) + " bits, without fraction or exponent"
+	}
+	kind := t.String()
+	if article := withArticle[kind]; article != "" {
+		return "must be " + article
+	}
+	return "must be a " + kind
+}
+
+var withArticle = map[string]string{"array": "an array", "integer": "an integer", "object": "an object"}
+
+// bitsOf returns the size of an integer.
+func bitsOf(format *format) string {
+	if format == nil {
+		return "64"
+	}
+	return strings.TrimLeft(format.name, "uint")
+}
+
+func (v *visit) holdText(schema *node, text string) {
+	if isBounded := schema.minLength > 0 || schema.maxLength < unlimited; isBounded {
+		length := utf8.RuneCountInString(text)
+		if length < schema.minLength {
+			v.fault(fmt.Sprintf("minimum string length is %d", schema.minLength))
+		}
+		if length > schema.maxLength {
+			v.fault(fmt.Sprintf("must have at most %d characters", schema.maxLength))
+		}
+	}
+	if schema.pattern != nil && !v.matches(schema.pattern, text) {
+		v.fault(schema.wrongPattern())
+	}
+	if schema.format != nil && schema.format.checkText != nil && schema.format.checkText(text) != nil {
+		v.fault("does not match the format " + schema.format.name)
+	}
+}
+
+// wrongPattern says that a text does not match the pattern, in the words of the document if it has some.
+func (n *node) wrongPattern() string {
+	if n.patternMessage != "" {
+		return n.patternMessage
+	}
+	return "does not match the pattern"
+}
+
+func (v *visit) holdNumber(schema *node, number any) {
+	if schema.format != nil && schema.format.checkNumber != nil && !schema.format.checkNumber(number) {
+		v.fault("does not match the format " + schema.format.name)
+	}
+	for _, bound := range [...]numberBound{schema.minimum, schema.above} {
+		if bound.value != nil {
+			v.holdToBound(compareNumbers(number, bound.value), bound, "at least", "more than")
+		}
+	}
+	for _, bound := range [...]numberBound{schema.maximum, schema.under} {
+		if bound.value != nil {
+			v.holdToBound(compareNumbers(bound.value, number), bound, "at most", "less than")
+		}
+	}
+	if schema.multipleOf != nil && !isMultiple(number, schema.multipleOf) {
+		v.fault("number must be a multiple of " + formatNumber(schema.multipleOf))
+	}
+}
+
+// holdToBound notes a fault if a number is on the wrong side of a bound, or on an exclusive one.
+func (v *visit) holdToBound(side int, bound numberBound, inclusive, exclusive string) {
+	if bound.isExclusive && side <= 0 {
+		v.fault("number must be " + exclusive + " " + formatNumber(bound.value))
+	} else if side < 0 {
+		v.fault("number must be " + inclusive + " " + formatNumber(bound.value))
+	}
+}
