@@ -30,7 +30,7 @@ var mayImport = map[string][]string{
 	"gen/plantapi":                     {},
 	"gen/plantclient":                  {"gen/plantapi"},
 	"gen/plantjson":                    {"gen/plantapi"},
-	"gen/plantserver":                  {"api/contract", "gen/plantapi", "gen/plantjson"},
+	"gen/plantserver":                  {"gen/plantapi"},
 	"internal/plant":                   {},
 	"internal/atomicfile":              {},
 	"internal/backoff":                 {},
@@ -42,9 +42,6 @@ var mayImport = map[string][]string{
 	"api/contract":                     {"api/internal/paths"}, // it serves any service
 	"internal/testing/shelf":           {},
 	"internal/testing/shelf/stock":     {},
-	"internal/testing/shelf/shelfapi":  {},
-	"internal/testing/shelf/shelfjson": {"internal/testing/shelf/shelfapi"},
-	"internal/testing/shelf/checked":   {"api/contract", "internal/testing/shelf/shelfapi", "internal/testing/shelf/shelfjson"},
 	"internal/testing/plantcontract":   {"api", "gen/plantapi", "gen/plantclient", "api/contracttest", "api/contracttest/scenario"},
 	"internal/docs":                    {},
 	"internal/page":                    {"internal/docs"},

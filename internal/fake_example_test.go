@@ -50,7 +50,7 @@ func Example_fake() {
 	router := chi.NewRouter()
 	router.Group(func(r chi.Router) {
 		r.Use(checker.Middleware)
-		plantserver.HandlerFromMux(plantserver.NewStrictHandler(fake), r)
+		plantserver.HandlerFromMux(plantserver.NewStrictHandler(fake, nil), r)
 	})
 	for _, path := range []string{"/plants/1", "/plants/2"} {
 		response := httptest.NewRecorder()
@@ -58,6 +58,6 @@ func Example_fake() {
 		fmt.Print(response.Code, " ", response.Body)
 	}
 	// Output:
-	// 200 {"id":1,"name":"Ficus lyrata","etag":"","created_at":"0001-01-01T00:00:00.000000Z","updated_at":"0001-01-01T00:00:00.000000Z"}
+	// 200 {"created_at":"0001-01-01T00:00:00Z","etag":"","id":1,"name":"Ficus lyrata","updated_at":"0001-01-01T00:00:00Z"}
 	// 404 {"error":40401,"message":"no such plant"}
 }

@@ -4,110 +4,18 @@
 package plantserver
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
-	"strconv"
-	"sync"
 
 	"github.com/go-chi/chi/v5"
-	"github.com/oapi-codegen/nullable"
-	"github.com/plantstore/plantstore/api/contract"
+	"github.com/oapi-codegen/runtime"
 	. "github.com/plantstore/plantstore/gen/plantapi"
-	schemas "github.com/plantstore/plantstore/gen/plantjson"
 )
-
-// Package plantapi has the constants and the types.
-// Package plantapi has the constants and the types.
-// readBody sets the schema that v points at to the body of a request, which package contract has
-// decoded and checked.
-func readBody(r *http.Request, v any) error {
-	checked := contract.RequestOf(r.Context())
-	if checked == nil {
-		return contract.ErrUnchecked
-	}
-	switch v := v.(type) {
-	case *NewPlant:
-		*v = bindNewPlant(checked.TakeBody())
-		return nil
-	case *NewPlants:
-		*v = bindNewPlants(checked.TakeBody())
-		return nil
-	case *Plant:
-		*v = bindPlant(checked.TakeBody())
-		return nil
-	case *PlantPatch:
-		*v = bindPlantPatch(checked.TakeBody())
-		return nil
-	default:
-		return contract.BindBody(checked, v)
-	}
-}
-
-func bindNewPlant(value any) (v NewPlant) {
-	object := value.(map[string]any)
-	if value, ok := object["id"]; ok {
-		v.ID = value.(int64)
-	}
-	if value, ok := object["name"]; ok {
-		v.Name = value.(string)
-	}
-	if value, ok := object["tag"]; ok {
-		v.Tag = new(value.(string))
-	}
-	return v
-}
-
-func bindNewPlants(value any) (v NewPlants) {
-	object := value.(map[string]any)
-	if value, ok := object["plants"]; ok {
-		v.Plants = bindArray(value, bindNewPlant)
-	}
-	return v
-}
-
-func bindPlant(value any) (v Plant) {
-	object := value.(map[string]any)
-	if value, ok := object["name"]; ok {
-		v.Name = value.(string)
-	}
-	if value, ok := object["tag"]; ok {
-		v.Tag = new(value.(string))
-	}
-	return v
-}
-
-func bindPlantPatch(value any) (v PlantPatch) {
-	object := value.(map[string]any)
-	if value, ok := object["name"]; ok {
-		v.Name = new(value.(string))
-	}
-	if value, ok := object["tag"]; ok {
-		v.Tag = bindNullable[string](value)
-	}
-	return v
-}
-
-func bindNullable[T any](value any) nullable.Nullable[T] {
-	if value == nil {
-		return nullable.NewNullNullable[T]()
-	}
-	return nullable.NewNullableWithValue(value.(T))
-}
-
-func bindArray[T any](value any, bind func(any) T) []T {
-	values := value.([]any)
-	items := make([]T, len(values))
-	for i, value := range values {
-		items[i] = bind(value)
-	}
-	return items
-}
-
-// Package plantapi has the constants and the types.
-
-// Package plantapi has the constants and the types.
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
@@ -225,285 +133,729 @@ func (_ Unimplemented) GetToken(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// ServerInterfaceWrapper calls a handler with the parameters of a request.
+// ServerInterfaceWrapper converts contexts to parameters.
 type ServerInterfaceWrapper struct {
 	Handler            ServerInterface
 	HandlerMiddlewares []MiddlewareFunc
 	ErrorHandlerFunc   func(w http.ResponseWriter, r *http.Request, err error)
 }
 
-// MiddlewareFunc is a middleware of the operations.
 type MiddlewareFunc func(http.Handler) http.Handler
 
-// wrap returns a handler behind the middlewares.
-func (siw *ServerInterfaceWrapper) wrap(handler http.Handler) http.Handler {
+// ListChanges operation middleware
+func (siw *ServerInterfaceWrapper) ListChanges(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListChangesParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: "int32"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", r.URL.Query(), &params.After, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "after"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "after", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "from" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "from", r.URL.Query(), &params.From, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "from"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "from", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "wait" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "wait", r.URL.Query(), &params.Wait, runtime.BindQueryParameterOptions{Type: "integer", Format: "int32"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "wait"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "wait", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListChanges(w, r, params)
+	}))
+
 	for _, middleware := range siw.HandlerMiddlewares {
 		handler = middleware(handler)
 	}
-	return handler
+
+	handler.ServeHTTP(w, r)
 }
 
-// ListChanges calls the handler of the operation.
-func (siw *ServerInterfaceWrapper) ListChanges(w http.ResponseWriter, r *http.Request) {
-	if len(siw.HandlerMiddlewares) == 0 {
-		siw.bindListChanges(w, r)
-		return
-	}
-	siw.wrap(http.HandlerFunc(siw.bindListChanges)).ServeHTTP(w, r)
-}
-
-func (siw *ServerInterfaceWrapper) bindListChanges(w http.ResponseWriter, r *http.Request) {
-	checked := contract.RequestOf(r.Context())
-	if checked == nil {
-		siw.ErrorHandlerFunc(w, r, contract.ErrUnchecked)
-		return
-	}
-	params := ListChangesParams{
-		Limit: contract.Optional[int32](checked, "query", "limit"),
-		After: contract.Optional[AfterPosition](checked, "query", "after"),
-		From:  contract.Optional[ListChangesParamsFrom](checked, "query", "from"),
-		Wait:  contract.Optional[int32](checked, "query", "wait"),
-	}
-	siw.Handler.ListChanges(w, r, params)
-}
-
-// StreamChanges calls the handler of the operation.
+// StreamChanges operation middleware
 func (siw *ServerInterfaceWrapper) StreamChanges(w http.ResponseWriter, r *http.Request) {
-	if len(siw.HandlerMiddlewares) == 0 {
-		siw.bindStreamChanges(w, r)
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params StreamChangesParams
+
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", r.URL.Query(), &params.After, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "after"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "after", Err: err})
+		}
 		return
 	}
-	siw.wrap(http.HandlerFunc(siw.bindStreamChanges)).ServeHTTP(w, r)
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "Last-Event-ID" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Last-Event-ID")]; found {
+		var LastEventID string
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Last-Event-ID", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Last-Event-ID", valueList[0], &LastEventID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Last-Event-ID", Err: err})
+			return
+		}
+
+		params.LastEventID = &LastEventID
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.StreamChanges(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
 }
 
-func (siw *ServerInterfaceWrapper) bindStreamChanges(w http.ResponseWriter, r *http.Request) {
-	checked := contract.RequestOf(r.Context())
-	if checked == nil {
-		siw.ErrorHandlerFunc(w, r, contract.ErrUnchecked)
-		return
-	}
-	params := StreamChangesParams{
-		After:       contract.Optional[AfterPosition](checked, "query", "after"),
-		LastEventID: contract.Optional[string](checked, "header", "Last-Event-ID"),
-	}
-	siw.Handler.StreamChanges(w, r, params)
-}
-
-// ListPlants calls the handler of the operation.
+// ListPlants operation middleware
 func (siw *ServerInterfaceWrapper) ListPlants(w http.ResponseWriter, r *http.Request) {
-	if len(siw.HandlerMiddlewares) == 0 {
-		siw.bindListPlants(w, r)
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListPlantsParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: "int32"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
 		return
 	}
-	siw.wrap(http.HandlerFunc(siw.bindListPlants)).ServeHTTP(w, r)
-}
 
-func (siw *ServerInterfaceWrapper) bindListPlants(w http.ResponseWriter, r *http.Request) {
-	checked := contract.RequestOf(r.Context())
-	if checked == nil {
-		siw.ErrorHandlerFunc(w, r, contract.ErrUnchecked)
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", r.URL.Query(), &params.After, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "after"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "after", Err: err})
+		}
 		return
 	}
-	params := ListPlantsParams{
-		Limit:      contract.Optional[int32](checked, "query", "limit"),
-		After:      contract.Optional[int64](checked, "query", "after"),
-		Tag:        contract.Optional[Tag](checked, "query", "tag"),
-		NamePrefix: contract.Optional[NamePrefix](checked, "query", "name_prefix"),
-		Order:      contract.Optional[ListPlantsParamsOrder](checked, "query", "order"),
-		Cursor:     contract.Optional[string](checked, "query", "cursor"),
+
+	// ------------- Optional query parameter "tag" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "tag", r.URL.Query(), &params.Tag, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "tag"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "tag", Err: err})
+		}
+		return
 	}
-	siw.Handler.ListPlants(w, r, params)
+
+	// ------------- Optional query parameter "name_prefix" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "name_prefix", r.URL.Query(), &params.NamePrefix, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "name_prefix"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name_prefix", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "order" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "order", r.URL.Query(), &params.Order, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "order"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "order", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "cursor"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "cursor", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListPlants(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
 }
 
-// CreatePlant calls the handler of the operation.
+// CreatePlant operation middleware
 func (siw *ServerInterfaceWrapper) CreatePlant(w http.ResponseWriter, r *http.Request) {
-	if len(siw.HandlerMiddlewares) == 0 {
-		siw.bindCreatePlant(w, r)
-		return
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreatePlant(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
 	}
-	siw.wrap(http.HandlerFunc(siw.bindCreatePlant)).ServeHTTP(w, r)
+
+	handler.ServeHTTP(w, r)
 }
 
-func (siw *ServerInterfaceWrapper) bindCreatePlant(w http.ResponseWriter, r *http.Request) {
-	checked := contract.RequestOf(r.Context())
-	if checked == nil {
-		siw.ErrorHandlerFunc(w, r, contract.ErrUnchecked)
-		return
-	}
-	siw.Handler.CreatePlant(w, r)
-}
-
-// DeletePlant calls the handler of the operation.
+// DeletePlant operation middleware
 func (siw *ServerInterfaceWrapper) DeletePlant(w http.ResponseWriter, r *http.Request) {
-	if len(siw.HandlerMiddlewares) == 0 {
-		siw.bindDeletePlant(w, r)
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id int64
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
 		return
 	}
-	siw.wrap(http.HandlerFunc(siw.bindDeletePlant)).ServeHTTP(w, r)
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params DeletePlantParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "If-Match", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "If-Match", Err: err})
+			return
+		}
+
+		params.IfMatch = &IfMatch
+
+	}
+
+	// ------------- Optional header parameter "If-None-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-None-Match")]; found {
+		var IfNoneMatch IfNoneMatch
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "If-None-Match", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-None-Match", valueList[0], &IfNoneMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "If-None-Match", Err: err})
+			return
+		}
+
+		params.IfNoneMatch = &IfNoneMatch
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeletePlant(w, r, id, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
 }
 
-func (siw *ServerInterfaceWrapper) bindDeletePlant(w http.ResponseWriter, r *http.Request) {
-	checked := contract.RequestOf(r.Context())
-	if checked == nil {
-		siw.ErrorHandlerFunc(w, r, contract.ErrUnchecked)
-		return
-	}
-	id := contract.Value[int64](checked, "path", "id")
-	params := DeletePlantParams{
-		IfMatch:     contract.Optional[IfMatch](checked, "header", "If-Match"),
-		IfNoneMatch: contract.Optional[IfNoneMatch](checked, "header", "If-None-Match"),
-	}
-	siw.Handler.DeletePlant(w, r, id, params)
-}
-
-// GetPlant calls the handler of the operation.
+// GetPlant operation middleware
 func (siw *ServerInterfaceWrapper) GetPlant(w http.ResponseWriter, r *http.Request) {
-	if len(siw.HandlerMiddlewares) == 0 {
-		siw.bindGetPlant(w, r)
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id int64
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
 		return
 	}
-	siw.wrap(http.HandlerFunc(siw.bindGetPlant)).ServeHTTP(w, r)
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetPlantParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "If-Match", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "If-Match", Err: err})
+			return
+		}
+
+		params.IfMatch = &IfMatch
+
+	}
+
+	// ------------- Optional header parameter "If-None-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-None-Match")]; found {
+		var IfNoneMatch IfNoneMatch
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "If-None-Match", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-None-Match", valueList[0], &IfNoneMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "If-None-Match", Err: err})
+			return
+		}
+
+		params.IfNoneMatch = &IfNoneMatch
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetPlant(w, r, id, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
 }
 
-func (siw *ServerInterfaceWrapper) bindGetPlant(w http.ResponseWriter, r *http.Request) {
-	checked := contract.RequestOf(r.Context())
-	if checked == nil {
-		siw.ErrorHandlerFunc(w, r, contract.ErrUnchecked)
-		return
-	}
-	id := contract.Value[int64](checked, "path", "id")
-	params := GetPlantParams{
-		IfMatch:     contract.Optional[IfMatch](checked, "header", "If-Match"),
-		IfNoneMatch: contract.Optional[IfNoneMatch](checked, "header", "If-None-Match"),
-	}
-	siw.Handler.GetPlant(w, r, id, params)
-}
-
-// PatchPlant calls the handler of the operation.
+// PatchPlant operation middleware
 func (siw *ServerInterfaceWrapper) PatchPlant(w http.ResponseWriter, r *http.Request) {
-	if len(siw.HandlerMiddlewares) == 0 {
-		siw.bindPatchPlant(w, r)
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id int64
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
 		return
 	}
-	siw.wrap(http.HandlerFunc(siw.bindPatchPlant)).ServeHTTP(w, r)
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params PatchPlantParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "If-Match", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "If-Match", Err: err})
+			return
+		}
+
+		params.IfMatch = &IfMatch
+
+	}
+
+	// ------------- Optional header parameter "If-None-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-None-Match")]; found {
+		var IfNoneMatch IfNoneMatch
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "If-None-Match", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-None-Match", valueList[0], &IfNoneMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "If-None-Match", Err: err})
+			return
+		}
+
+		params.IfNoneMatch = &IfNoneMatch
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.PatchPlant(w, r, id, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
 }
 
-func (siw *ServerInterfaceWrapper) bindPatchPlant(w http.ResponseWriter, r *http.Request) {
-	checked := contract.RequestOf(r.Context())
-	if checked == nil {
-		siw.ErrorHandlerFunc(w, r, contract.ErrUnchecked)
-		return
-	}
-	id := contract.Value[int64](checked, "path", "id")
-	params := PatchPlantParams{
-		IfMatch:     contract.Optional[IfMatch](checked, "header", "If-Match"),
-		IfNoneMatch: contract.Optional[IfNoneMatch](checked, "header", "If-None-Match"),
-	}
-	siw.Handler.PatchPlant(w, r, id, params)
-}
-
-// PutPlant calls the handler of the operation.
+// PutPlant operation middleware
 func (siw *ServerInterfaceWrapper) PutPlant(w http.ResponseWriter, r *http.Request) {
-	if len(siw.HandlerMiddlewares) == 0 {
-		siw.bindPutPlant(w, r)
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id int64
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
 		return
 	}
-	siw.wrap(http.HandlerFunc(siw.bindPutPlant)).ServeHTTP(w, r)
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params PutPlantParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "If-Match", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "If-Match", Err: err})
+			return
+		}
+
+		params.IfMatch = &IfMatch
+
+	}
+
+	// ------------- Optional header parameter "If-None-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-None-Match")]; found {
+		var IfNoneMatch IfNoneMatch
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "If-None-Match", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-None-Match", valueList[0], &IfNoneMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "If-None-Match", Err: err})
+			return
+		}
+
+		params.IfNoneMatch = &IfNoneMatch
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.PutPlant(w, r, id, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
 }
 
-func (siw *ServerInterfaceWrapper) bindPutPlant(w http.ResponseWriter, r *http.Request) {
-	checked := contract.RequestOf(r.Context())
-	if checked == nil {
-		siw.ErrorHandlerFunc(w, r, contract.ErrUnchecked)
-		return
-	}
-	id := contract.Value[int64](checked, "path", "id")
-	params := PutPlantParams{
-		IfMatch:     contract.Optional[IfMatch](checked, "header", "If-Match"),
-		IfNoneMatch: contract.Optional[IfNoneMatch](checked, "header", "If-None-Match"),
-	}
-	siw.Handler.PutPlant(w, r, id, params)
-}
-
-// CreatePlants calls the handler of the operation.
+// CreatePlants operation middleware
 func (siw *ServerInterfaceWrapper) CreatePlants(w http.ResponseWriter, r *http.Request) {
-	if len(siw.HandlerMiddlewares) == 0 {
-		siw.bindCreatePlants(w, r)
-		return
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreatePlants(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
 	}
-	siw.wrap(http.HandlerFunc(siw.bindCreatePlants)).ServeHTTP(w, r)
+
+	handler.ServeHTTP(w, r)
 }
 
-func (siw *ServerInterfaceWrapper) bindCreatePlants(w http.ResponseWriter, r *http.Request) {
-	checked := contract.RequestOf(r.Context())
-	if checked == nil {
-		siw.ErrorHandlerFunc(w, r, contract.ErrUnchecked)
-		return
-	}
-	siw.Handler.CreatePlants(w, r)
-}
-
-// CountPlants calls the handler of the operation.
+// CountPlants operation middleware
 func (siw *ServerInterfaceWrapper) CountPlants(w http.ResponseWriter, r *http.Request) {
-	if len(siw.HandlerMiddlewares) == 0 {
-		siw.bindCountPlants(w, r)
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CountPlantsParams
+
+	// ------------- Optional query parameter "tag" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "tag", r.URL.Query(), &params.Tag, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "tag"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "tag", Err: err})
+		}
 		return
 	}
-	siw.wrap(http.HandlerFunc(siw.bindCountPlants)).ServeHTTP(w, r)
-}
 
-func (siw *ServerInterfaceWrapper) bindCountPlants(w http.ResponseWriter, r *http.Request) {
-	checked := contract.RequestOf(r.Context())
-	if checked == nil {
-		siw.ErrorHandlerFunc(w, r, contract.ErrUnchecked)
+	// ------------- Optional query parameter "name_prefix" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "name_prefix", r.URL.Query(), &params.NamePrefix, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "name_prefix"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name_prefix", Err: err})
+		}
 		return
 	}
-	params := CountPlantsParams{
-		Tag:        contract.Optional[Tag](checked, "query", "tag"),
-		NamePrefix: contract.Optional[NamePrefix](checked, "query", "name_prefix"),
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CountPlants(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
 	}
-	siw.Handler.CountPlants(w, r, params)
+
+	handler.ServeHTTP(w, r)
 }
 
-// ListTags calls the handler of the operation.
+// ListTags operation middleware
 func (siw *ServerInterfaceWrapper) ListTags(w http.ResponseWriter, r *http.Request) {
-	if len(siw.HandlerMiddlewares) == 0 {
-		siw.bindListTags(w, r)
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListTagsParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: "int32"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
 		return
 	}
-	siw.wrap(http.HandlerFunc(siw.bindListTags)).ServeHTTP(w, r)
-}
 
-func (siw *ServerInterfaceWrapper) bindListTags(w http.ResponseWriter, r *http.Request) {
-	checked := contract.RequestOf(r.Context())
-	if checked == nil {
-		siw.ErrorHandlerFunc(w, r, contract.ErrUnchecked)
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", r.URL.Query(), &params.After, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "after"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "after", Err: err})
+		}
 		return
 	}
-	params := ListTagsParams{
-		Limit:  contract.Optional[int32](checked, "query", "limit"),
-		After:  contract.Optional[string](checked, "query", "after"),
-		Prefix: contract.Optional[string](checked, "query", "prefix"),
+
+	// ------------- Optional query parameter "prefix" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "prefix", r.URL.Query(), &params.Prefix, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "prefix"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "prefix", Err: err})
+		}
+		return
 	}
-	siw.Handler.ListTags(w, r, params)
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListTags(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
 }
 
-// GetToken calls the handler of the operation.
+// GetToken operation middleware
 func (siw *ServerInterfaceWrapper) GetToken(w http.ResponseWriter, r *http.Request) {
-	if len(siw.HandlerMiddlewares) == 0 {
-		siw.bindGetToken(w, r)
-		return
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetToken(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
 	}
-	siw.wrap(http.HandlerFunc(siw.bindGetToken)).ServeHTTP(w, r)
+
+	handler.ServeHTTP(w, r)
 }
 
-func (siw *ServerInterfaceWrapper) bindGetToken(w http.ResponseWriter, r *http.Request) {
-	checked := contract.RequestOf(r.Context())
-	if checked == nil {
-		siw.ErrorHandlerFunc(w, r, contract.ErrUnchecked)
-		return
-	}
-	siw.Handler.GetToken(w, r)
+type UnescapedCookieParamError struct {
+	ParamName string
+	Err       error
+}
+
+func (e *UnescapedCookieParamError) Error() string {
+	return fmt.Sprintf("error unescaping cookie parameter '%s'", e.ParamName)
+}
+
+func (e *UnescapedCookieParamError) Unwrap() error {
+	return e.Err
+}
+
+type UnmarshalingParamError struct {
+	ParamName string
+	Err       error
+}
+
+func (e *UnmarshalingParamError) Error() string {
+	return fmt.Sprintf("Error unmarshaling parameter %s as JSON: %s", e.ParamName, e.Err.Error())
+}
+
+func (e *UnmarshalingParamError) Unwrap() error {
+	return e.Err
+}
+
+type RequiredParamError struct {
+	ParamName string
+}
+
+func (e *RequiredParamError) Error() string {
+	return fmt.Sprintf("Query argument %s is required, but not found", e.ParamName)
+}
+
+type RequiredHeaderError struct {
+	ParamName string
+	Err       error
+}
+
+func (e *RequiredHeaderError) Error() string {
+	return fmt.Sprintf("Header parameter %s is required, but not found", e.ParamName)
+}
+
+func (e *RequiredHeaderError) Unwrap() error {
+	return e.Err
+}
+
+type InvalidParamFormatError struct {
+	ParamName string
+	Err       error
+}
+
+func (e *InvalidParamFormatError) Error() string {
+	return fmt.Sprintf("Invalid format for parameter %s: %s", e.ParamName, e.Err.Error())
+}
+
+func (e *InvalidParamFormatError) Unwrap() error {
+	return e.Err
+}
+
+type TooManyValuesForParamError struct {
+	ParamName string
+	Count     int
+}
+
+func (e *TooManyValuesForParamError) Error() string {
+	return fmt.Sprintf("Expected one value for %s, got %d", e.ParamName, e.Count)
 }
 
 // Handler creates http.Handler with routing matching OpenAPI spec.
@@ -668,59 +1020,123 @@ type ListChanges200JSONResponse struct {
 }
 
 func (response ListChanges200JSONResponse) VisitListChangesResponse(w http.ResponseWriter) error {
-	w.Header().Set("Cache-Control", response.Headers.CacheControl)
-	return WriteJSON(w, 200, &response.Body)
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", fmt.Sprint(response.Headers.CacheControl))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type ListChanges400JSONResponse struct{ BadParameterJSONResponse }
 
 func (response ListChanges400JSONResponse) VisitListChangesResponse(w http.ResponseWriter) error {
-	return WriteJSON(w, 400, (*Error)(&response.BadParameterJSONResponse))
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type ListChanges401JSONResponse struct{ UnauthorizedJSONResponse }
 
 func (response ListChanges401JSONResponse) VisitListChangesResponse(w http.ResponseWriter) error {
-	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
-	return WriteJSON(w, 401, &response.Body)
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type ListChanges403JSONResponse struct{ ForbiddenJSONResponse }
 
 func (response ListChanges403JSONResponse) VisitListChangesResponse(w http.ResponseWriter) error {
-	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
-	return WriteJSON(w, 403, &response.Body)
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type ListChanges410JSONResponse struct{ PositionGoneJSONResponse }
 
 func (response ListChanges410JSONResponse) VisitListChangesResponse(w http.ResponseWriter) error {
-	return WriteJSON(w, 410, (*Error)(&response.PositionGoneJSONResponse))
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(410)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type ListChanges429JSONResponse struct{ TooManyRequestsJSONResponse }
 
 func (response ListChanges429JSONResponse) VisitListChangesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("RateLimit-Limit", fmt.Sprint(response.Headers.RateLimitLimit))
 	w.Header().Set("RateLimit-Remaining", fmt.Sprint(response.Headers.RateLimitRemaining))
 	w.Header().Set("RateLimit-Reset", fmt.Sprint(response.Headers.RateLimitReset))
 	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
-	return WriteJSON(w, 429, &response.Body)
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type ListChanges500JSONResponse struct{ InternalErrorJSONResponse }
 
 func (response ListChanges500JSONResponse) VisitListChangesResponse(w http.ResponseWriter) error {
-	return WriteJSON(w, 500, (*Error)(&response.InternalErrorJSONResponse))
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type ListChanges503JSONResponse struct{ ChangesUnavailableJSONResponse }
 
 func (response ListChanges503JSONResponse) VisitListChangesResponse(w http.ResponseWriter) error {
-	if value := response.Headers.RetryAfter; value != nil {
-		w.Header().Set("Retry-After", fmt.Sprint(*value))
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
 	}
-	return WriteJSON(w, 503, &response.Body)
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type StreamChangesRequestObject struct {
@@ -736,55 +1152,157 @@ type StreamChanges200ResponseHeaders struct {
 	XAccelBuffering string
 }
 
+type StreamChanges200TextEventStreamResponse struct {
+	Body          io.Reader
+	Headers       StreamChanges200ResponseHeaders
+	ContentLength int64
+}
+
+func (response StreamChanges200TextEventStreamResponse) VisitStreamChangesResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/event-stream")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.Header().Set("Cache-Control", fmt.Sprint(response.Headers.CacheControl))
+	w.Header().Set("X-Accel-Buffering", fmt.Sprint(response.Headers.XAccelBuffering))
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	flusher, ok := w.(http.Flusher)
+	if !ok {
+		// If w doesn't support flushing, fall back to io.Copy.
+		_, err := io.Copy(w, response.Body)
+		return err
+	}
+	// text/event-stream messages are typically small; use a
+	// modest buffer and flush after each chunk so clients see
+	// events immediately instead of waiting on OS buffering.
+	buf := make([]byte, 4096)
+	for {
+		n, err := response.Body.Read(buf)
+		if n > 0 {
+			if _, writeErr := w.Write(buf[:n]); writeErr != nil {
+				return writeErr
+			}
+			flusher.Flush()
+		}
+		if err != nil {
+			if err == io.EOF {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
 type StreamChanges400JSONResponse struct{ BadParameterJSONResponse }
 
 func (response StreamChanges400JSONResponse) VisitStreamChangesResponse(w http.ResponseWriter) error {
-	return WriteJSON(w, 400, (*Error)(&response.BadParameterJSONResponse))
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type StreamChanges401JSONResponse struct{ UnauthorizedJSONResponse }
 
 func (response StreamChanges401JSONResponse) VisitStreamChangesResponse(w http.ResponseWriter) error {
-	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
-	return WriteJSON(w, 401, &response.Body)
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type StreamChanges403JSONResponse struct{ ForbiddenJSONResponse }
 
 func (response StreamChanges403JSONResponse) VisitStreamChangesResponse(w http.ResponseWriter) error {
-	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
-	return WriteJSON(w, 403, &response.Body)
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type StreamChanges410JSONResponse struct{ PositionGoneJSONResponse }
 
 func (response StreamChanges410JSONResponse) VisitStreamChangesResponse(w http.ResponseWriter) error {
-	return WriteJSON(w, 410, (*Error)(&response.PositionGoneJSONResponse))
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(410)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type StreamChanges429JSONResponse struct{ TooManyRequestsJSONResponse }
 
 func (response StreamChanges429JSONResponse) VisitStreamChangesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("RateLimit-Limit", fmt.Sprint(response.Headers.RateLimitLimit))
 	w.Header().Set("RateLimit-Remaining", fmt.Sprint(response.Headers.RateLimitRemaining))
 	w.Header().Set("RateLimit-Reset", fmt.Sprint(response.Headers.RateLimitReset))
 	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
-	return WriteJSON(w, 429, &response.Body)
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type StreamChanges500JSONResponse struct{ InternalErrorJSONResponse }
 
 func (response StreamChanges500JSONResponse) VisitStreamChangesResponse(w http.ResponseWriter) error {
-	return WriteJSON(w, 500, (*Error)(&response.InternalErrorJSONResponse))
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type StreamChanges503JSONResponse struct{ ChangesUnavailableJSONResponse }
 
 func (response StreamChanges503JSONResponse) VisitStreamChangesResponse(w http.ResponseWriter) error {
-	if value := response.Headers.RetryAfter; value != nil {
-		w.Header().Set("Retry-After", fmt.Sprint(*value))
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
 	}
-	return WriteJSON(w, 503, &response.Body)
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type ListPlantsRequestObject struct {
@@ -806,54 +1324,110 @@ type ListPlants200JSONResponse struct {
 }
 
 func (response ListPlants200JSONResponse) VisitListPlantsResponse(w http.ResponseWriter) error {
-	w.Header().Set("Cache-Control", response.Headers.CacheControl)
-	if value := response.Headers.Link; value != nil {
-		w.Header().Set("Link", *value)
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
 	}
-	return WriteJSON(w, 200, &response.Body)
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", fmt.Sprint(response.Headers.CacheControl))
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type ListPlants400JSONResponse struct{ BadQueryJSONResponse }
 
 func (response ListPlants400JSONResponse) VisitListPlantsResponse(w http.ResponseWriter) error {
-	return WriteJSON(w, 400, (*Error)(&response.BadQueryJSONResponse))
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type ListPlants401JSONResponse struct{ UnauthorizedJSONResponse }
 
 func (response ListPlants401JSONResponse) VisitListPlantsResponse(w http.ResponseWriter) error {
-	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
-	return WriteJSON(w, 401, &response.Body)
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type ListPlants403JSONResponse struct{ ForbiddenJSONResponse }
 
 func (response ListPlants403JSONResponse) VisitListPlantsResponse(w http.ResponseWriter) error {
-	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
-	return WriteJSON(w, 403, &response.Body)
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type ListPlants429JSONResponse struct{ TooManyRequestsJSONResponse }
 
 func (response ListPlants429JSONResponse) VisitListPlantsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("RateLimit-Limit", fmt.Sprint(response.Headers.RateLimitLimit))
 	w.Header().Set("RateLimit-Remaining", fmt.Sprint(response.Headers.RateLimitRemaining))
 	w.Header().Set("RateLimit-Reset", fmt.Sprint(response.Headers.RateLimitReset))
 	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
-	return WriteJSON(w, 429, &response.Body)
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type ListPlants500JSONResponse struct{ InternalErrorJSONResponse }
 
 func (response ListPlants500JSONResponse) VisitListPlantsResponse(w http.ResponseWriter) error {
-	return WriteJSON(w, 500, (*Error)(&response.InternalErrorJSONResponse))
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type ListPlants503JSONResponse struct{ UnavailableJSONResponse }
 
 func (response ListPlants503JSONResponse) VisitListPlantsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
-	return WriteJSON(w, 503, &response.Body)
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type CreatePlantRequestObject struct {
@@ -874,51 +1448,107 @@ type CreatePlant200JSONResponse struct {
 }
 
 func (response CreatePlant200JSONResponse) VisitCreatePlantResponse(w http.ResponseWriter) error {
-	w.Header().Set("Location", response.Headers.Location)
-	return WriteJSON(w, 200, &response.Body)
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Location", fmt.Sprint(response.Headers.Location))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type CreatePlant400JSONResponse Error
 
 func (response CreatePlant400JSONResponse) VisitCreatePlantResponse(w http.ResponseWriter) error {
-	return WriteJSON(w, 400, (*Error)(&response))
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type CreatePlant401JSONResponse struct{ UnauthorizedJSONResponse }
 
 func (response CreatePlant401JSONResponse) VisitCreatePlantResponse(w http.ResponseWriter) error {
-	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
-	return WriteJSON(w, 401, &response.Body)
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type CreatePlant403JSONResponse struct{ ForbiddenJSONResponse }
 
 func (response CreatePlant403JSONResponse) VisitCreatePlantResponse(w http.ResponseWriter) error {
-	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
-	return WriteJSON(w, 403, &response.Body)
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type CreatePlant429JSONResponse struct{ TooManyRequestsJSONResponse }
 
 func (response CreatePlant429JSONResponse) VisitCreatePlantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("RateLimit-Limit", fmt.Sprint(response.Headers.RateLimitLimit))
 	w.Header().Set("RateLimit-Remaining", fmt.Sprint(response.Headers.RateLimitRemaining))
 	w.Header().Set("RateLimit-Reset", fmt.Sprint(response.Headers.RateLimitReset))
 	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
-	return WriteJSON(w, 429, &response.Body)
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type CreatePlant500JSONResponse struct{ InternalErrorJSONResponse }
 
 func (response CreatePlant500JSONResponse) VisitCreatePlantResponse(w http.ResponseWriter) error {
-	return WriteJSON(w, 500, (*Error)(&response.InternalErrorJSONResponse))
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type CreatePlant503JSONResponse struct{ UnavailableJSONResponse }
 
 func (response CreatePlant503JSONResponse) VisitCreatePlantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
-	return WriteJSON(w, 503, &response.Body)
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type DeletePlantRequestObject struct {
@@ -941,56 +1571,120 @@ func (response DeletePlant204Response) VisitDeletePlantResponse(w http.ResponseW
 type DeletePlant400JSONResponse struct{ BadParameterJSONResponse }
 
 func (response DeletePlant400JSONResponse) VisitDeletePlantResponse(w http.ResponseWriter) error {
-	return WriteJSON(w, 400, (*Error)(&response.BadParameterJSONResponse))
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type DeletePlant401JSONResponse struct{ UnauthorizedJSONResponse }
 
 func (response DeletePlant401JSONResponse) VisitDeletePlantResponse(w http.ResponseWriter) error {
-	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
-	return WriteJSON(w, 401, &response.Body)
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type DeletePlant403JSONResponse struct{ ForbiddenJSONResponse }
 
 func (response DeletePlant403JSONResponse) VisitDeletePlantResponse(w http.ResponseWriter) error {
-	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
-	return WriteJSON(w, 403, &response.Body)
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type DeletePlant404JSONResponse struct{ NoSuchPlantJSONResponse }
 
 func (response DeletePlant404JSONResponse) VisitDeletePlantResponse(w http.ResponseWriter) error {
-	return WriteJSON(w, 404, (*Error)(&response.NoSuchPlantJSONResponse))
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type DeletePlant412JSONResponse struct{ PreconditionFailedJSONResponse }
 
 func (response DeletePlant412JSONResponse) VisitDeletePlantResponse(w http.ResponseWriter) error {
-	return WriteJSON(w, 412, (*Error)(&response.PreconditionFailedJSONResponse))
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type DeletePlant429JSONResponse struct{ TooManyRequestsJSONResponse }
 
 func (response DeletePlant429JSONResponse) VisitDeletePlantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("RateLimit-Limit", fmt.Sprint(response.Headers.RateLimitLimit))
 	w.Header().Set("RateLimit-Remaining", fmt.Sprint(response.Headers.RateLimitRemaining))
 	w.Header().Set("RateLimit-Reset", fmt.Sprint(response.Headers.RateLimitReset))
 	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
-	return WriteJSON(w, 429, &response.Body)
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type DeletePlant500JSONResponse struct{ InternalErrorJSONResponse }
 
 func (response DeletePlant500JSONResponse) VisitDeletePlantResponse(w http.ResponseWriter) error {
-	return WriteJSON(w, 500, (*Error)(&response.InternalErrorJSONResponse))
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type DeletePlant503JSONResponse struct{ UnavailableJSONResponse }
 
 func (response DeletePlant503JSONResponse) VisitDeletePlantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
-	return WriteJSON(w, 503, &response.Body)
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type GetPlantRequestObject struct {
@@ -1013,9 +1707,17 @@ type GetPlant200JSONResponse struct {
 }
 
 func (response GetPlant200JSONResponse) VisitGetPlantResponse(w http.ResponseWriter) error {
-	w.Header().Set("Cache-Control", response.Headers.CacheControl)
-	w.Header().Set("ETag", response.Headers.ETag)
-	return WriteJSON(w, 200, &response.Body)
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", fmt.Sprint(response.Headers.CacheControl))
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type GetPlant304ResponseHeaders struct {
@@ -1028,8 +1730,8 @@ type GetPlant304Response struct {
 }
 
 func (response GetPlant304Response) VisitGetPlantResponse(w http.ResponseWriter) error {
-	w.Header().Set("Cache-Control", response.Headers.CacheControl)
-	w.Header().Set("ETag", response.Headers.ETag)
+	w.Header().Set("Cache-Control", fmt.Sprint(response.Headers.CacheControl))
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
 	w.WriteHeader(304)
 	return nil
 }
@@ -1037,63 +1739,126 @@ func (response GetPlant304Response) VisitGetPlantResponse(w http.ResponseWriter)
 type GetPlant400JSONResponse struct{ BadParameterJSONResponse }
 
 func (response GetPlant400JSONResponse) VisitGetPlantResponse(w http.ResponseWriter) error {
-	return WriteJSON(w, 400, (*Error)(&response.BadParameterJSONResponse))
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type GetPlant401JSONResponse struct{ UnauthorizedJSONResponse }
 
 func (response GetPlant401JSONResponse) VisitGetPlantResponse(w http.ResponseWriter) error {
-	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
-	return WriteJSON(w, 401, &response.Body)
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type GetPlant403JSONResponse struct{ ForbiddenJSONResponse }
 
 func (response GetPlant403JSONResponse) VisitGetPlantResponse(w http.ResponseWriter) error {
-	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
-	return WriteJSON(w, 403, &response.Body)
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type GetPlant404JSONResponse struct{ NoSuchPlantJSONResponse }
 
 func (response GetPlant404JSONResponse) VisitGetPlantResponse(w http.ResponseWriter) error {
-	return WriteJSON(w, 404, (*Error)(&response.NoSuchPlantJSONResponse))
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type GetPlant412JSONResponse struct{ PreconditionFailedJSONResponse }
 
 func (response GetPlant412JSONResponse) VisitGetPlantResponse(w http.ResponseWriter) error {
-	return WriteJSON(w, 412, (*Error)(&response.PreconditionFailedJSONResponse))
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type GetPlant429JSONResponse struct{ TooManyRequestsJSONResponse }
 
 func (response GetPlant429JSONResponse) VisitGetPlantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("RateLimit-Limit", fmt.Sprint(response.Headers.RateLimitLimit))
 	w.Header().Set("RateLimit-Remaining", fmt.Sprint(response.Headers.RateLimitRemaining))
 	w.Header().Set("RateLimit-Reset", fmt.Sprint(response.Headers.RateLimitReset))
 	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
-	return WriteJSON(w, 429, &response.Body)
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type GetPlant500JSONResponse struct{ InternalErrorJSONResponse }
 
 func (response GetPlant500JSONResponse) VisitGetPlantResponse(w http.ResponseWriter) error {
-	return WriteJSON(w, 500, (*Error)(&response.InternalErrorJSONResponse))
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type GetPlant503JSONResponse struct{ UnavailableJSONResponse }
 
 func (response GetPlant503JSONResponse) VisitGetPlantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
-	return WriteJSON(w, 503, &response.Body)
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type PatchPlantRequestObject struct {
 	ID     int64 `json:"id"`
 	Params PatchPlantParams
-
-	Body *PatchPlantApplicationMergePatchPlusJSONRequestBody
+	Body   *PatchPlantApplicationMergePatchPlusJSONRequestBody
 }
 
 type PatchPlantResponseObject interface {
@@ -1110,70 +1875,141 @@ type PatchPlant200JSONResponse struct {
 }
 
 func (response PatchPlant200JSONResponse) VisitPatchPlantResponse(w http.ResponseWriter) error {
-	w.Header().Set("ETag", response.Headers.ETag)
-	return WriteJSON(w, 200, &response.Body)
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type PatchPlant400JSONResponse Error
 
 func (response PatchPlant400JSONResponse) VisitPatchPlantResponse(w http.ResponseWriter) error {
-	return WriteJSON(w, 400, (*Error)(&response))
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type PatchPlant401JSONResponse struct{ UnauthorizedJSONResponse }
 
 func (response PatchPlant401JSONResponse) VisitPatchPlantResponse(w http.ResponseWriter) error {
-	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
-	return WriteJSON(w, 401, &response.Body)
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type PatchPlant403JSONResponse struct{ ForbiddenJSONResponse }
 
 func (response PatchPlant403JSONResponse) VisitPatchPlantResponse(w http.ResponseWriter) error {
-	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
-	return WriteJSON(w, 403, &response.Body)
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type PatchPlant404JSONResponse struct{ NoSuchPlantJSONResponse }
 
 func (response PatchPlant404JSONResponse) VisitPatchPlantResponse(w http.ResponseWriter) error {
-	return WriteJSON(w, 404, (*Error)(&response.NoSuchPlantJSONResponse))
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type PatchPlant412JSONResponse struct{ PreconditionFailedJSONResponse }
 
 func (response PatchPlant412JSONResponse) VisitPatchPlantResponse(w http.ResponseWriter) error {
-	return WriteJSON(w, 412, (*Error)(&response.PreconditionFailedJSONResponse))
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type PatchPlant429JSONResponse struct{ TooManyRequestsJSONResponse }
 
 func (response PatchPlant429JSONResponse) VisitPatchPlantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("RateLimit-Limit", fmt.Sprint(response.Headers.RateLimitLimit))
 	w.Header().Set("RateLimit-Remaining", fmt.Sprint(response.Headers.RateLimitRemaining))
 	w.Header().Set("RateLimit-Reset", fmt.Sprint(response.Headers.RateLimitReset))
 	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
-	return WriteJSON(w, 429, &response.Body)
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type PatchPlant500JSONResponse struct{ InternalErrorJSONResponse }
 
 func (response PatchPlant500JSONResponse) VisitPatchPlantResponse(w http.ResponseWriter) error {
-	return WriteJSON(w, 500, (*Error)(&response.InternalErrorJSONResponse))
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type PatchPlant503JSONResponse struct{ UnavailableJSONResponse }
 
 func (response PatchPlant503JSONResponse) VisitPatchPlantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
-	return WriteJSON(w, 503, &response.Body)
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type PutPlantRequestObject struct {
 	ID     int64 `json:"id"`
 	Params PutPlantParams
-
-	Body *PutPlantJSONRequestBody
+	Body   *PutPlantJSONRequestBody
 }
 
 type PutPlantResponseObject interface {
@@ -1183,7 +2019,15 @@ type PutPlantResponseObject interface {
 type PutPlant200JSONResponse StoredPlant
 
 func (response PutPlant200JSONResponse) VisitPutPlantResponse(w http.ResponseWriter) error {
-	return WriteJSON(w, 200, (*StoredPlant)(&response))
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type PutPlant201ResponseHeaders struct {
@@ -1196,57 +2040,121 @@ type PutPlant201JSONResponse struct {
 }
 
 func (response PutPlant201JSONResponse) VisitPutPlantResponse(w http.ResponseWriter) error {
-	w.Header().Set("Location", response.Headers.Location)
-	return WriteJSON(w, 201, &response.Body)
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Location", fmt.Sprint(response.Headers.Location))
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type PutPlant400JSONResponse Error
 
 func (response PutPlant400JSONResponse) VisitPutPlantResponse(w http.ResponseWriter) error {
-	return WriteJSON(w, 400, (*Error)(&response))
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type PutPlant401JSONResponse struct{ UnauthorizedJSONResponse }
 
 func (response PutPlant401JSONResponse) VisitPutPlantResponse(w http.ResponseWriter) error {
-	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
-	return WriteJSON(w, 401, &response.Body)
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type PutPlant403JSONResponse struct{ ForbiddenJSONResponse }
 
 func (response PutPlant403JSONResponse) VisitPutPlantResponse(w http.ResponseWriter) error {
-	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
-	return WriteJSON(w, 403, &response.Body)
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type PutPlant412JSONResponse struct{ PreconditionFailedJSONResponse }
 
 func (response PutPlant412JSONResponse) VisitPutPlantResponse(w http.ResponseWriter) error {
-	return WriteJSON(w, 412, (*Error)(&response.PreconditionFailedJSONResponse))
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type PutPlant429JSONResponse struct{ TooManyRequestsJSONResponse }
 
 func (response PutPlant429JSONResponse) VisitPutPlantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("RateLimit-Limit", fmt.Sprint(response.Headers.RateLimitLimit))
 	w.Header().Set("RateLimit-Remaining", fmt.Sprint(response.Headers.RateLimitRemaining))
 	w.Header().Set("RateLimit-Reset", fmt.Sprint(response.Headers.RateLimitReset))
 	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
-	return WriteJSON(w, 429, &response.Body)
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type PutPlant500JSONResponse struct{ InternalErrorJSONResponse }
 
 func (response PutPlant500JSONResponse) VisitPutPlantResponse(w http.ResponseWriter) error {
-	return WriteJSON(w, 500, (*Error)(&response.InternalErrorJSONResponse))
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type PutPlant503JSONResponse struct{ UnavailableJSONResponse }
 
 func (response PutPlant503JSONResponse) VisitPutPlantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
-	return WriteJSON(w, 503, &response.Body)
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type CreatePlantsRequestObject struct {
@@ -1260,50 +2168,106 @@ type CreatePlantsResponseObject interface {
 type CreatePlants200JSONResponse Plants
 
 func (response CreatePlants200JSONResponse) VisitCreatePlantsResponse(w http.ResponseWriter) error {
-	return WriteJSON(w, 200, (*Plants)(&response))
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type CreatePlants400JSONResponse Error
 
 func (response CreatePlants400JSONResponse) VisitCreatePlantsResponse(w http.ResponseWriter) error {
-	return WriteJSON(w, 400, (*Error)(&response))
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type CreatePlants401JSONResponse struct{ UnauthorizedJSONResponse }
 
 func (response CreatePlants401JSONResponse) VisitCreatePlantsResponse(w http.ResponseWriter) error {
-	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
-	return WriteJSON(w, 401, &response.Body)
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type CreatePlants403JSONResponse struct{ ForbiddenJSONResponse }
 
 func (response CreatePlants403JSONResponse) VisitCreatePlantsResponse(w http.ResponseWriter) error {
-	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
-	return WriteJSON(w, 403, &response.Body)
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type CreatePlants429JSONResponse struct{ TooManyRequestsJSONResponse }
 
 func (response CreatePlants429JSONResponse) VisitCreatePlantsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("RateLimit-Limit", fmt.Sprint(response.Headers.RateLimitLimit))
 	w.Header().Set("RateLimit-Remaining", fmt.Sprint(response.Headers.RateLimitRemaining))
 	w.Header().Set("RateLimit-Reset", fmt.Sprint(response.Headers.RateLimitReset))
 	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
-	return WriteJSON(w, 429, &response.Body)
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type CreatePlants500JSONResponse struct{ InternalErrorJSONResponse }
 
 func (response CreatePlants500JSONResponse) VisitCreatePlantsResponse(w http.ResponseWriter) error {
-	return WriteJSON(w, 500, (*Error)(&response.InternalErrorJSONResponse))
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type CreatePlants503JSONResponse struct{ UnavailableJSONResponse }
 
 func (response CreatePlants503JSONResponse) VisitCreatePlantsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
-	return WriteJSON(w, 503, &response.Body)
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type CountPlantsRequestObject struct {
@@ -1324,51 +2288,107 @@ type CountPlants200JSONResponse struct {
 }
 
 func (response CountPlants200JSONResponse) VisitCountPlantsResponse(w http.ResponseWriter) error {
-	w.Header().Set("Cache-Control", response.Headers.CacheControl)
-	return WriteJSON(w, 200, &response.Body)
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", fmt.Sprint(response.Headers.CacheControl))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type CountPlants400JSONResponse struct{ BadQueryJSONResponse }
 
 func (response CountPlants400JSONResponse) VisitCountPlantsResponse(w http.ResponseWriter) error {
-	return WriteJSON(w, 400, (*Error)(&response.BadQueryJSONResponse))
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type CountPlants401JSONResponse struct{ UnauthorizedJSONResponse }
 
 func (response CountPlants401JSONResponse) VisitCountPlantsResponse(w http.ResponseWriter) error {
-	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
-	return WriteJSON(w, 401, &response.Body)
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type CountPlants403JSONResponse struct{ ForbiddenJSONResponse }
 
 func (response CountPlants403JSONResponse) VisitCountPlantsResponse(w http.ResponseWriter) error {
-	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
-	return WriteJSON(w, 403, &response.Body)
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type CountPlants429JSONResponse struct{ TooManyRequestsJSONResponse }
 
 func (response CountPlants429JSONResponse) VisitCountPlantsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("RateLimit-Limit", fmt.Sprint(response.Headers.RateLimitLimit))
 	w.Header().Set("RateLimit-Remaining", fmt.Sprint(response.Headers.RateLimitRemaining))
 	w.Header().Set("RateLimit-Reset", fmt.Sprint(response.Headers.RateLimitReset))
 	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
-	return WriteJSON(w, 429, &response.Body)
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type CountPlants500JSONResponse struct{ InternalErrorJSONResponse }
 
 func (response CountPlants500JSONResponse) VisitCountPlantsResponse(w http.ResponseWriter) error {
-	return WriteJSON(w, 500, (*Error)(&response.InternalErrorJSONResponse))
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type CountPlants503JSONResponse struct{ UnavailableJSONResponse }
 
 func (response CountPlants503JSONResponse) VisitCountPlantsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
-	return WriteJSON(w, 503, &response.Body)
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type ListTagsRequestObject struct {
@@ -1390,54 +2410,110 @@ type ListTags200JSONResponse struct {
 }
 
 func (response ListTags200JSONResponse) VisitListTagsResponse(w http.ResponseWriter) error {
-	w.Header().Set("Cache-Control", response.Headers.CacheControl)
-	if value := response.Headers.Link; value != nil {
-		w.Header().Set("Link", *value)
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
 	}
-	return WriteJSON(w, 200, &response.Body)
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", fmt.Sprint(response.Headers.CacheControl))
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type ListTags400JSONResponse struct{ BadQueryJSONResponse }
 
 func (response ListTags400JSONResponse) VisitListTagsResponse(w http.ResponseWriter) error {
-	return WriteJSON(w, 400, (*Error)(&response.BadQueryJSONResponse))
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type ListTags401JSONResponse struct{ UnauthorizedJSONResponse }
 
 func (response ListTags401JSONResponse) VisitListTagsResponse(w http.ResponseWriter) error {
-	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
-	return WriteJSON(w, 401, &response.Body)
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type ListTags403JSONResponse struct{ ForbiddenJSONResponse }
 
 func (response ListTags403JSONResponse) VisitListTagsResponse(w http.ResponseWriter) error {
-	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
-	return WriteJSON(w, 403, &response.Body)
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type ListTags429JSONResponse struct{ TooManyRequestsJSONResponse }
 
 func (response ListTags429JSONResponse) VisitListTagsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("RateLimit-Limit", fmt.Sprint(response.Headers.RateLimitLimit))
 	w.Header().Set("RateLimit-Remaining", fmt.Sprint(response.Headers.RateLimitRemaining))
 	w.Header().Set("RateLimit-Reset", fmt.Sprint(response.Headers.RateLimitReset))
 	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
-	return WriteJSON(w, 429, &response.Body)
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type ListTags500JSONResponse struct{ InternalErrorJSONResponse }
 
 func (response ListTags500JSONResponse) VisitListTagsResponse(w http.ResponseWriter) error {
-	return WriteJSON(w, 500, (*Error)(&response.InternalErrorJSONResponse))
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type ListTags503JSONResponse struct{ UnavailableJSONResponse }
 
 func (response ListTags503JSONResponse) VisitListTagsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
-	return WriteJSON(w, 503, &response.Body)
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type GetTokenRequestObject struct {
@@ -1457,465 +2533,522 @@ type GetToken200JSONResponse struct {
 }
 
 func (response GetToken200JSONResponse) VisitGetTokenResponse(w http.ResponseWriter) error {
-	w.Header().Set("Cache-Control", response.Headers.CacheControl)
-	return WriteJSON(w, 200, &response.Body)
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", fmt.Sprint(response.Headers.CacheControl))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type GetToken400JSONResponse struct{ BadQueryJSONResponse }
 
 func (response GetToken400JSONResponse) VisitGetTokenResponse(w http.ResponseWriter) error {
-	return WriteJSON(w, 400, (*Error)(&response.BadQueryJSONResponse))
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type GetToken401JSONResponse struct{ UnauthorizedJSONResponse }
 
 func (response GetToken401JSONResponse) VisitGetTokenResponse(w http.ResponseWriter) error {
-	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
-	return WriteJSON(w, 401, &response.Body)
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type GetToken403JSONResponse struct{ ForbiddenJSONResponse }
 
 func (response GetToken403JSONResponse) VisitGetTokenResponse(w http.ResponseWriter) error {
-	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
-	return WriteJSON(w, 403, &response.Body)
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type GetToken429JSONResponse struct{ TooManyRequestsJSONResponse }
 
 func (response GetToken429JSONResponse) VisitGetTokenResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("RateLimit-Limit", fmt.Sprint(response.Headers.RateLimitLimit))
 	w.Header().Set("RateLimit-Remaining", fmt.Sprint(response.Headers.RateLimitRemaining))
 	w.Header().Set("RateLimit-Reset", fmt.Sprint(response.Headers.RateLimitReset))
 	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
-	return WriteJSON(w, 429, &response.Body)
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type GetToken500JSONResponse struct{ InternalErrorJSONResponse }
 
 func (response GetToken500JSONResponse) VisitGetTokenResponse(w http.ResponseWriter) error {
-	return WriteJSON(w, 500, (*Error)(&response.InternalErrorJSONResponse))
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type GetToken503JSONResponse struct{ UnavailableJSONResponse }
 
 func (response GetToken503JSONResponse) VisitGetTokenResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
-	return WriteJSON(w, 503, &response.Body)
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
-
 	// ListChanges List changes
 	// (GET /changes)
 	ListChanges(ctx context.Context, request ListChangesRequestObject) (ListChangesResponseObject, error)
-
 	// StreamChanges Stream changes
 	// (GET /changes:stream)
 	StreamChanges(ctx context.Context, request StreamChangesRequestObject) (StreamChangesResponseObject, error)
-
 	// ListPlants List plants
 	// (GET /plants)
 	ListPlants(ctx context.Context, request ListPlantsRequestObject) (ListPlantsResponseObject, error)
-
 	// CreatePlant Create a plant
 	// (POST /plants)
 	CreatePlant(ctx context.Context, request CreatePlantRequestObject) (CreatePlantResponseObject, error)
-
 	// DeletePlant Delete a plant
 	// (DELETE /plants/{id})
 	DeletePlant(ctx context.Context, request DeletePlantRequestObject) (DeletePlantResponseObject, error)
-
 	// GetPlant Read a plant
 	// (GET /plants/{id})
 	GetPlant(ctx context.Context, request GetPlantRequestObject) (GetPlantResponseObject, error)
-
 	// PatchPlant Change a plant
 	// (PATCH /plants/{id})
 	PatchPlant(ctx context.Context, request PatchPlantRequestObject) (PatchPlantResponseObject, error)
-
 	// PutPlant Replace or create a plant
 	// (PUT /plants/{id})
 	PutPlant(ctx context.Context, request PutPlantRequestObject) (PutPlantResponseObject, error)
-
 	// CreatePlants Create many plants
 	// (POST /plants:batch)
 	CreatePlants(ctx context.Context, request CreatePlantsRequestObject) (CreatePlantsResponseObject, error)
-
 	// CountPlants Count plants
 	// (GET /plants:count)
 	CountPlants(ctx context.Context, request CountPlantsRequestObject) (CountPlantsResponseObject, error)
-
 	// ListTags List tags
 	// (GET /tags)
 	ListTags(ctx context.Context, request ListTagsRequestObject) (ListTagsResponseObject, error)
-
 	// GetToken Read the token of the request
 	// (GET /token)
 	GetToken(ctx context.Context, request GetTokenRequestObject) (GetTokenResponseObject, error)
 }
 
-var jsonType = []string{"application/json"}
+type StrictHandlerFunc func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error)
+type StrictMiddlewareFunc func(f StrictHandlerFunc, operationID string) StrictHandlerFunc
 
-// countedByServer is the size below which net/http sets Content-Length itself.
-const countedByServer = 2048
-
-// maxPooled is the largest buffer that is used again.
-const maxPooled = 64 << 10
-
-// buffers are used again, which halves the CPU of a page of 100 plants.
-var buffers = sync.Pool{New: func() any { return new([]byte) }}
-
-// WriteJSON writes a response whose body is the schema that the pointer body points at,
-// with a line feed at the end.
-func WriteJSON(w http.ResponseWriter, status int, body any) error {
-	buffer := buffers.Get().(*[]byte)
-	text := append(schemas.AppendJSON((*buffer)[:0], body), '\n')
-	w.Header()["Content-Type"] = jsonType
-	if len(text) >= countedByServer {
-		w.Header().Set("Content-Length", strconv.Itoa(len(text)))
-	}
-	w.WriteHeader(status)
-	_, err := w.Write(text)
-	if cap(text) <= maxPooled {
-		*buffer = text
-		buffers.Put(buffer)
-	}
-	return err
-}
-
-// StrictHTTPServerOptions has the functions that a strict handler calls.
 type StrictHTTPServerOptions struct {
-	// Begin is called before a method of the strict interface, such as to take a slot. Its error is that of
-	// the request. End is called after the method, if Begin has returned nil: the response is made then, and
-	// not yet written. Neither is needed.
-	Begin func(ctx context.Context) error
-	End   func(ctx context.Context)
-	// RequestErrorHandlerFunc responds to a request whose body cannot be decoded.
-	// Nil: 400 with the error.
-	RequestErrorHandlerFunc func(w http.ResponseWriter, r *http.Request, err error)
-	// ResponseErrorHandlerFunc responds to a request that failed. Nil: 500 with
-	// the error.
+	RequestErrorHandlerFunc  func(w http.ResponseWriter, r *http.Request, err error)
 	ResponseErrorHandlerFunc func(w http.ResponseWriter, r *http.Request, err error)
 }
 
-// NewStrictHandler returns handlers that call ssi.
-func NewStrictHandler(ssi StrictServerInterface) ServerInterface {
-	return NewStrictHandlerWithOptions(ssi, StrictHTTPServerOptions{})
+func NewStrictHandler(ssi StrictServerInterface, middlewares []StrictMiddlewareFunc) ServerInterface {
+	return &strictHandler{ssi: ssi, middlewares: middlewares, options: StrictHTTPServerOptions{
+		RequestErrorHandlerFunc: func(w http.ResponseWriter, r *http.Request, err error) {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+		},
+		ResponseErrorHandlerFunc: func(w http.ResponseWriter, r *http.Request, err error) {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		},
+	}}
 }
 
-// NewStrictHandlerWithOptions returns handlers that call ssi.
-func NewStrictHandlerWithOptions(ssi StrictServerInterface, options StrictHTTPServerOptions) ServerInterface {
-	if options.Begin == nil {
-		options.Begin = func(context.Context) error { return nil }
-	}
-	if options.End == nil {
-		options.End = func(context.Context) {}
-	}
+func NewStrictHandlerWithOptions(ssi StrictServerInterface, middlewares []StrictMiddlewareFunc, options StrictHTTPServerOptions) ServerInterface {
 	if options.RequestErrorHandlerFunc == nil {
-		options.RequestErrorHandlerFunc = func(w http.ResponseWriter, _ *http.Request, err error) {
+		options.RequestErrorHandlerFunc = func(w http.ResponseWriter, r *http.Request, err error) {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 		}
 	}
 	if options.ResponseErrorHandlerFunc == nil {
-		options.ResponseErrorHandlerFunc = func(w http.ResponseWriter, _ *http.Request, err error) {
+		options.ResponseErrorHandlerFunc = func(w http.ResponseWriter, r *http.Request, err error) {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 		}
 	}
-	return &strictHandler{ssi: ssi, options: options}
+	return &strictHandler{ssi: ssi, middlewares: middlewares, options: options}
 }
 
 type strictHandler struct {
-	ssi     StrictServerInterface
-	options StrictHTTPServerOptions
+	ssi         StrictServerInterface
+	middlewares []StrictMiddlewareFunc
+	options     StrictHTTPServerOptions
 }
 
-// ListChanges calls the method of the strict interface and writes its response.
+// ListChanges operation middleware
 func (sh *strictHandler) ListChanges(w http.ResponseWriter, r *http.Request, params ListChangesParams) {
 	var request ListChangesRequestObject
+
 	request.Params = params
-	ctx := r.Context()
-	if err := sh.options.Begin(ctx); err != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, err)
-		return
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListChanges(ctx, request.(ListChangesRequestObject))
 	}
-	response, err := sh.ssi.ListChanges(ctx, request)
-	sh.options.End(ctx)
-	if err == nil && response == nil {
-		err = errors.New("ListChanges returned no response")
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListChanges")
 	}
-	if err == nil {
-		err = response.VisitListChangesResponse(w)
-	}
+
+	response, err := handler(r.Context(), w, r, request)
+
 	if err != nil {
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListChangesResponseObject); ok {
+		if err := validResponse.VisitListChangesResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
 	}
 }
 
-// StreamChanges calls the method of the strict interface and writes its response.
+// StreamChanges operation middleware
 func (sh *strictHandler) StreamChanges(w http.ResponseWriter, r *http.Request, params StreamChangesParams) {
 	var request StreamChangesRequestObject
+
 	request.Params = params
-	ctx := r.Context()
-	if err := sh.options.Begin(ctx); err != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, err)
-		return
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.StreamChanges(ctx, request.(StreamChangesRequestObject))
 	}
-	response, err := sh.ssi.StreamChanges(ctx, request)
-	sh.options.End(ctx)
-	if err == nil && response == nil {
-		err = errors.New("StreamChanges returned no response")
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "StreamChanges")
 	}
-	if err == nil {
-		err = response.VisitStreamChangesResponse(w)
-	}
+
+	response, err := handler(r.Context(), w, r, request)
+
 	if err != nil {
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(StreamChangesResponseObject); ok {
+		if err := validResponse.VisitStreamChangesResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
 	}
 }
 
-// ListPlants calls the method of the strict interface and writes its response.
+// ListPlants operation middleware
 func (sh *strictHandler) ListPlants(w http.ResponseWriter, r *http.Request, params ListPlantsParams) {
 	var request ListPlantsRequestObject
+
 	request.Params = params
-	ctx := r.Context()
-	if err := sh.options.Begin(ctx); err != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, err)
-		return
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListPlants(ctx, request.(ListPlantsRequestObject))
 	}
-	response, err := sh.ssi.ListPlants(ctx, request)
-	sh.options.End(ctx)
-	if err == nil && response == nil {
-		err = errors.New("ListPlants returned no response")
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListPlants")
 	}
-	if err == nil {
-		err = response.VisitListPlantsResponse(w)
-	}
+
+	response, err := handler(r.Context(), w, r, request)
+
 	if err != nil {
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListPlantsResponseObject); ok {
+		if err := validResponse.VisitListPlantsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
 	}
 }
 
-// CreatePlant calls the method of the strict interface and writes its response.
+// CreatePlant operation middleware
 func (sh *strictHandler) CreatePlant(w http.ResponseWriter, r *http.Request) {
 	var request CreatePlantRequestObject
-	request.Body = new(CreatePlantJSONRequestBody)
-	if err := readBody(r, request.Body); err != nil {
-		sh.options.RequestErrorHandlerFunc(w, r, err)
+
+	var body CreatePlantJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
 		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreatePlant(ctx, request.(CreatePlantRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreatePlant")
 	}
 
-	ctx := r.Context()
-	if err := sh.options.Begin(ctx); err != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, err)
-		return
-	}
-	response, err := sh.ssi.CreatePlant(ctx, request)
-	sh.options.End(ctx)
-	if err == nil && response == nil {
-		err = errors.New("CreatePlant returned no response")
-	}
-	if err == nil {
-		err = response.VisitCreatePlantResponse(w)
-	}
+	response, err := handler(r.Context(), w, r, request)
+
 	if err != nil {
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreatePlantResponseObject); ok {
+		if err := validResponse.VisitCreatePlantResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
 	}
 }
 
-// DeletePlant calls the method of the strict interface and writes its response.
+// DeletePlant operation middleware
 func (sh *strictHandler) DeletePlant(w http.ResponseWriter, r *http.Request, id int64, params DeletePlantParams) {
 	var request DeletePlantRequestObject
+
 	request.ID = id
 	request.Params = params
-	ctx := r.Context()
-	if err := sh.options.Begin(ctx); err != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, err)
-		return
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeletePlant(ctx, request.(DeletePlantRequestObject))
 	}
-	response, err := sh.ssi.DeletePlant(ctx, request)
-	sh.options.End(ctx)
-	if err == nil && response == nil {
-		err = errors.New("DeletePlant returned no response")
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeletePlant")
 	}
-	if err == nil {
-		err = response.VisitDeletePlantResponse(w)
-	}
+
+	response, err := handler(r.Context(), w, r, request)
+
 	if err != nil {
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeletePlantResponseObject); ok {
+		if err := validResponse.VisitDeletePlantResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
 	}
 }
 
-// GetPlant calls the method of the strict interface and writes its response.
+// GetPlant operation middleware
 func (sh *strictHandler) GetPlant(w http.ResponseWriter, r *http.Request, id int64, params GetPlantParams) {
 	var request GetPlantRequestObject
+
 	request.ID = id
 	request.Params = params
-	ctx := r.Context()
-	if err := sh.options.Begin(ctx); err != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, err)
-		return
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetPlant(ctx, request.(GetPlantRequestObject))
 	}
-	response, err := sh.ssi.GetPlant(ctx, request)
-	sh.options.End(ctx)
-	if err == nil && response == nil {
-		err = errors.New("GetPlant returned no response")
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetPlant")
 	}
-	if err == nil {
-		err = response.VisitGetPlantResponse(w)
-	}
+
+	response, err := handler(r.Context(), w, r, request)
+
 	if err != nil {
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetPlantResponseObject); ok {
+		if err := validResponse.VisitGetPlantResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
 	}
 }
 
-// PatchPlant calls the method of the strict interface and writes its response.
+// PatchPlant operation middleware
 func (sh *strictHandler) PatchPlant(w http.ResponseWriter, r *http.Request, id int64, params PatchPlantParams) {
 	var request PatchPlantRequestObject
+
 	request.ID = id
 	request.Params = params
-	request.Body = new(PatchPlantApplicationMergePatchPlusJSONRequestBody)
-	if err := readBody(r, request.Body); err != nil {
-		sh.options.RequestErrorHandlerFunc(w, r, err)
+
+	var body PatchPlantApplicationMergePatchPlusJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
 		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.PatchPlant(ctx, request.(PatchPlantRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PatchPlant")
 	}
 
-	ctx := r.Context()
-	if err := sh.options.Begin(ctx); err != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, err)
-		return
-	}
-	response, err := sh.ssi.PatchPlant(ctx, request)
-	sh.options.End(ctx)
-	if err == nil && response == nil {
-		err = errors.New("PatchPlant returned no response")
-	}
-	if err == nil {
-		err = response.VisitPatchPlantResponse(w)
-	}
+	response, err := handler(r.Context(), w, r, request)
+
 	if err != nil {
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(PatchPlantResponseObject); ok {
+		if err := validResponse.VisitPatchPlantResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
 	}
 }
 
-// PutPlant calls the method of the strict interface and writes its response.
+// PutPlant operation middleware
 func (sh *strictHandler) PutPlant(w http.ResponseWriter, r *http.Request, id int64, params PutPlantParams) {
 	var request PutPlantRequestObject
+
 	request.ID = id
 	request.Params = params
-	request.Body = new(PutPlantJSONRequestBody)
-	if err := readBody(r, request.Body); err != nil {
-		sh.options.RequestErrorHandlerFunc(w, r, err)
+
+	var body PutPlantJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
 		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.PutPlant(ctx, request.(PutPlantRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PutPlant")
 	}
 
-	ctx := r.Context()
-	if err := sh.options.Begin(ctx); err != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, err)
-		return
-	}
-	response, err := sh.ssi.PutPlant(ctx, request)
-	sh.options.End(ctx)
-	if err == nil && response == nil {
-		err = errors.New("PutPlant returned no response")
-	}
-	if err == nil {
-		err = response.VisitPutPlantResponse(w)
-	}
+	response, err := handler(r.Context(), w, r, request)
+
 	if err != nil {
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(PutPlantResponseObject); ok {
+		if err := validResponse.VisitPutPlantResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
 	}
 }
 
-// CreatePlants calls the method of the strict interface and writes its response.
+// CreatePlants operation middleware
 func (sh *strictHandler) CreatePlants(w http.ResponseWriter, r *http.Request) {
 	var request CreatePlantsRequestObject
-	request.Body = new(CreatePlantsJSONRequestBody)
-	if err := readBody(r, request.Body); err != nil {
-		sh.options.RequestErrorHandlerFunc(w, r, err)
+
+	var body CreatePlantsJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
 		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreatePlants(ctx, request.(CreatePlantsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreatePlants")
 	}
 
-	ctx := r.Context()
-	if err := sh.options.Begin(ctx); err != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, err)
-		return
-	}
-	response, err := sh.ssi.CreatePlants(ctx, request)
-	sh.options.End(ctx)
-	if err == nil && response == nil {
-		err = errors.New("CreatePlants returned no response")
-	}
-	if err == nil {
-		err = response.VisitCreatePlantsResponse(w)
-	}
+	response, err := handler(r.Context(), w, r, request)
+
 	if err != nil {
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreatePlantsResponseObject); ok {
+		if err := validResponse.VisitCreatePlantsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
 	}
 }
 
-// CountPlants calls the method of the strict interface and writes its response.
+// CountPlants operation middleware
 func (sh *strictHandler) CountPlants(w http.ResponseWriter, r *http.Request, params CountPlantsParams) {
 	var request CountPlantsRequestObject
+
 	request.Params = params
-	ctx := r.Context()
-	if err := sh.options.Begin(ctx); err != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, err)
-		return
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CountPlants(ctx, request.(CountPlantsRequestObject))
 	}
-	response, err := sh.ssi.CountPlants(ctx, request)
-	sh.options.End(ctx)
-	if err == nil && response == nil {
-		err = errors.New("CountPlants returned no response")
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CountPlants")
 	}
-	if err == nil {
-		err = response.VisitCountPlantsResponse(w)
-	}
+
+	response, err := handler(r.Context(), w, r, request)
+
 	if err != nil {
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CountPlantsResponseObject); ok {
+		if err := validResponse.VisitCountPlantsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
 	}
 }
 
-// ListTags calls the method of the strict interface and writes its response.
+// ListTags operation middleware
 func (sh *strictHandler) ListTags(w http.ResponseWriter, r *http.Request, params ListTagsParams) {
 	var request ListTagsRequestObject
+
 	request.Params = params
-	ctx := r.Context()
-	if err := sh.options.Begin(ctx); err != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, err)
-		return
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListTags(ctx, request.(ListTagsRequestObject))
 	}
-	response, err := sh.ssi.ListTags(ctx, request)
-	sh.options.End(ctx)
-	if err == nil && response == nil {
-		err = errors.New("ListTags returned no response")
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListTags")
 	}
-	if err == nil {
-		err = response.VisitListTagsResponse(w)
-	}
+
+	response, err := handler(r.Context(), w, r, request)
+
 	if err != nil {
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListTagsResponseObject); ok {
+		if err := validResponse.VisitListTagsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
 	}
 }
 
-// GetToken calls the method of the strict interface and writes its response.
+// GetToken operation middleware
 func (sh *strictHandler) GetToken(w http.ResponseWriter, r *http.Request) {
 	var request GetTokenRequestObject
-	ctx := r.Context()
-	if err := sh.options.Begin(ctx); err != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, err)
-		return
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetToken(ctx, request.(GetTokenRequestObject))
 	}
-	response, err := sh.ssi.GetToken(ctx, request)
-	sh.options.End(ctx)
-	if err == nil && response == nil {
-		err = errors.New("GetToken returned no response")
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetToken")
 	}
-	if err == nil {
-		err = response.VisitGetTokenResponse(w)
-	}
+
+	response, err := handler(r.Context(), w, r, request)
+
 	if err != nil {
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetTokenResponseObject); ok {
+		if err := validResponse.VisitGetTokenResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
 	}
 }

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"net/netip"
 	"sync/atomic"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/plantstore/plantstore/api/contract"
 	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/gen/plantserver"
 	"github.com/plantstore/plantstore/internal/limit"
 	"github.com/plantstore/plantstore/internal/token"
 )
@@ -68,20 +70,34 @@ func (a *admission) authorize(w http.ResponseWriter, r *http.Request, called *co
 		scope.Context = r.Context() // see waitingRoom
 		return scope, nil
 	}
-	return scope, a.slots.Free() // refused now, before the body is read; begin takes the slot
+	return scope, a.slots.Free() // refused now, before the body is read; work takes the slot
 }
 
-// begin is called before a method of the strict interface: the request has a slot until [endWork].
-// Those that wait for changes have slots of their own; see waitingRoom.
-func (a *admission) begin(ctx context.Context) (err error) {
-	if scope := scopeOf(ctx); !scope.waits() {
-		scope.slot, err = a.slots.Take()
+// work is around each method of the strict interface. The request has a slot until the response is made, and not yet
+// written. Requests that wait for changes have slots of their own; see waitingRoom. Generated code would serve a request that
+// was not checked, and a method that returns no response would be an empty 200: both are errors here.
+func (a *admission) work(method plantserver.StrictHandlerFunc, operationID string) plantserver.StrictHandlerFunc {
+	return func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (made any, err error) {
+		checked := contract.RequestOf(ctx)
+		if checked == nil {
+			return nil, contract.ErrUnchecked
+		}
+		checked.TakeBody() // it was bound: the copy takes no memory while the client reads the response
+		scope := scopeOf(ctx)
+		if !scope.waits() {
+			scope.slot, err = a.slots.Take()
+		}
+		if err != nil {
+			return nil, err
+		}
+		made, err = method(ctx, w, r, request)
+		scope.release()
+		if made == nil && err == nil {
+			err = errors.New(operationID + " returned no response")
+		}
+		return made, err
 	}
-	return err
 }
-
-// endWork is called after a method of the strict interface: the response is made.
-func endWork(ctx context.Context) { scopeOf(ctx).release() }
 
 // requestDeadline is how long a request may take until its response is ready to be
 // written. Some requests get up to a second less; see deadlines. It is shorter than the drain

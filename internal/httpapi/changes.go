@@ -47,9 +47,9 @@ func (s *server) ListChanges(
 	for i, c := range page.Changes {
 		changes[i] = toChange(c)
 	}
-	return changesResponse{plantserver.ListChanges200JSONResponse{
-		Body:    plantapi.Changes{Changes: changes, Position: positionText(page.Next), More: !page.IsLast(began)},
-		Headers: plantserver.ListChanges200ResponseHeaders{CacheControl: cacheControl},
+	return changesResponse{response{
+		body:         &plantapi.Changes{Changes: changes, Position: positionText(page.Next), More: !page.IsLast(began)},
+		cacheControl: cacheControl,
 	}, s.Changes.Stopped()}, nil
 }
 
@@ -78,7 +78,7 @@ func (s *server) next(ctx context.Context, after *plant.Position, n int, wait ti
 
 // changesResponse is a page of changes.
 type changesResponse struct {
-	plantserver.ListChanges200JSONResponse
+	response
 	stopping <-chan struct{}
 }
 
@@ -90,7 +90,7 @@ func (r changesResponse) VisitListChangesResponse(w http.ResponseWriter) error {
 	}
 	// The write time-out of the server began before the wait.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(readTime))
-	return r.ListChanges200JSONResponse.VisitListChangesResponse(w)
+	return r.write(w)
 }
 
 func toChange(c plant.Change) plantapi.Change {

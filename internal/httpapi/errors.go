@@ -9,7 +9,6 @@ import (
 
 	"github.com/plantstore/plantstore/api/contract"
 	"github.com/plantstore/plantstore/gen/plantapi"
-	"github.com/plantstore/plantstore/gen/plantserver"
 	"github.com/plantstore/plantstore/internal/limit"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/token"
@@ -172,7 +171,7 @@ func (fs failures) write(w http.ResponseWriter, r *http.Request, err error) {
 	if status >= 500 {
 		body.RequestID = new(recorder.scope.requestID[0])
 	}
-	_ = plantserver.WriteJSON(w, status, &body) // the client may have gone
+	_ = writeJSON(w, status, &body) // the client may have gone
 }
 
 // note counts a failure, and records it for the log.

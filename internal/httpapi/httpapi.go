@@ -12,8 +12,8 @@
 //     the scope and the rate of the token, and whether a slot is free. Then it checks the parameters and
 //     the body.
 //   - waitingRoom holds requests that wait for changes.
-//   - The generated code binds the checked parameters and body to a typed request, and takes a slot
-//     of admission.
+//   - The generated code binds the checked parameters and body to a typed request. It is oapi-codegen's own, with a middleware
+//     that takes a slot of admission.
 //   - A method of server calls the store and returns a typed response.
 //
 // A failure on the way is returned as an error. Only [failures.write] makes a
@@ -134,9 +134,8 @@ func New(opts Options) (http.Handler, error) {
 	}
 	server := plantserver.NewStrictHandlerWithOptions(
 		&server{Options: &opts, basePath: basePath},
+		[]plantserver.StrictMiddlewareFunc{admission.work},
 		plantserver.StrictHTTPServerOptions{
-			Begin:                    admission.begin,
-			End:                      endWork,
 			RequestErrorHandlerFunc:  failures.write,
 			ResponseErrorHandlerFunc: failures.write,
 		})

@@ -129,7 +129,7 @@ func (size pageSize) of(limit *int32) int {
 
 // nextPage returns the Link to the page after that of a request: with its query, in which a parameter has
 // another value.
-func (s *server) nextPage(ctx context.Context, path, parameter, value string) *string {
+func (s *server) nextPage(ctx context.Context, path, parameter, value string) string {
 	request := contract.RequestOf(ctx)
 	link := append(append([]byte("<"), s.basePath...), path...)
 	separator := byte('?')
@@ -144,5 +144,5 @@ func (s *server) nextPage(ctx context.Context, path, parameter, value string) *s
 		link = append(link, url.QueryEscape(text)...)
 		separator = '&'
 	}
-	return new(string(append(link, `>; rel="next"`...)))
+	return string(append(link, `>; rel="next"`...))
 }

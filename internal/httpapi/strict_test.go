@@ -7,9 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-chi/chi/v5"
+
+	"github.com/plantstore/plantstore/api"
 	"github.com/plantstore/plantstore/api/contract"
-	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/gen/plantserver"
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // silent has no response.
@@ -21,25 +24,37 @@ func (silent) GetPlant(context.Context, plantserver.GetPlantRequestObject) (plan
 	return nil, nil
 }
 
-// A handler that returns neither a response nor an error does not cause an empty 200.
-func TestHandlerWithoutResponse(t *testing.T) {
-	var got error
-	strict := plantserver.NewStrictHandlerWithOptions(silent{}, plantserver.StrictHTTPServerOptions{
+// errorOfSilent returns the error with which a request to silent fails behind middlewares.
+func errorOfSilent(t *testing.T, middlewares ...func(http.Handler) http.Handler) (got error) {
+	t.Helper()
+	admission := newAdmission(&Options{})
+	strict := plantserver.NewStrictHandlerWithOptions(silent{}, []plantserver.StrictMiddlewareFunc{admission.work}, plantserver.StrictHTTPServerOptions{
 		ResponseErrorHandlerFunc: func(_ http.ResponseWriter, _ *http.Request, err error) { got = err },
 	})
-	strict.GetPlant(nil, new(http.Request), 1, plantapi.GetPlantParams{})
-	if got == nil || !strings.Contains(got.Error(), "GetPlant") {
+	router := chi.NewRouter()
+	router.Use(middlewares...)
+	plantserver.HandlerFromMux(strict, router)
+	router.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), "GET", "/plants/1", nil))
+	return got
+}
+
+// A handler that returns neither a response nor an error does not cause an empty 200.
+func TestHandlerWithoutResponse(t *testing.T) {
+	checker, err := contract.New(api.Document, contract.Options{
+		BeforeRouter: true,
+		Authorize: func(_ http.ResponseWriter, r *http.Request, _ *contract.Operation) (context.Context, error) {
+			return &scope{Context: r.Context(), values: r.Context()}, nil
+		},
+	})
+	must.NoError(t, err)
+	if got := errorOfSilent(t, checker.Middleware); got == nil || !strings.Contains(got.Error(), "GetPlant") {
 		t.Errorf("a missing response is not an error: %v", got)
 	}
 }
 
-// The generated code refuses a request that package contract has not checked.
+// A request that package contract has not checked does not get to a handler.
 func TestUncheckedRequest(t *testing.T) {
-	var got error
-	plantserver.HandlerWithOptions(plantserver.NewStrictHandler(silent{}), plantserver.ChiServerOptions{
-		ErrorHandlerFunc: func(_ http.ResponseWriter, _ *http.Request, err error) { got = err },
-	}).ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), "GET", "/plants", nil))
-	if got != contract.ErrUnchecked {
+	if got := errorOfSilent(t); got != contract.ErrUnchecked {
 		t.Errorf("an unchecked request gets %v, want %v", got, contract.ErrUnchecked)
 	}
 }

@@ -18,8 +18,5 @@ func (s *server) GetToken(
 	if !granted.expires.IsZero() {
 		described.ExpiresAt = new(granted.expires.UTC())
 	}
-	return plantserver.GetToken200JSONResponse{
-		Body:    described,
-		Headers: plantserver.GetToken200ResponseHeaders{CacheControl: cacheControl},
-	}, nil
+	return response{body: &described, cacheControl: cacheControl}, nil
 }
