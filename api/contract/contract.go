@@ -21,7 +21,7 @@
 //   - The body is read (content.go, body.go, forms.go, multipart.go), decoded as far as its schema can need it (json.go, wanted.go)
 //     and held to the schema.
 //
-// The document is read by document.go and operation.go. Its schemas become nodes (node.go, nodes.go), to which a visit holds a value
+// The document is read by document.go and operation.go. Its schemas become nodes (node.go, nodes.go, scope.go), to which a visit holds a value
 // (visit.go, parts.go; scalars.go, arrays.go, objects.go). It remembers what it has found (memory.go), so that its time is bounded.
 //
 // Nothing of the body is read before the last step, so a client without credentials costs no memory.

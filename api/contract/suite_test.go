@@ -31,8 +31,8 @@ type suiteGroup struct {
 // loaded from other addresses.
 var elsewhere = []string{"format.json", "refRemote.json", "vocabulary.json"}
 
-// Of the official suite of draft 2020-12, 98.8 % of the tests are right: the others have a $dynamicRef, which is read as a
-// $ref, and 1.0 as an integer. PLANTSTORE_TEST_SUITE is the folder tests/draft2020-12 of a clone of
+// Of the official suite of draft 2020-12, 1,115 of 1,117 tests are right. The others are 1.0 as an integer, and the metaschema, whose
+// $dynamicRef is read as a $ref. PLANTSTORE_TEST_SUITE is the folder tests/draft2020-12 of a clone of
 // json-schema-org/JSON-Schema-Test-Suite:
 //
 //	PLANTSTORE_TEST_SUITE=… go test -tags suite -run TestOfficialSuite ./api/contract
@@ -73,7 +73,7 @@ func TestOfficialSuite(t *testing.T) {
 		}
 	}
 	t.Logf("figures: %d right, %d wrong", right, wrong)
-	if share := float64(right) / float64(right+wrong); share < 0.988 {
-		t.Errorf("%.1f %% are right, want 98.8", 100*share)
+	if share := float64(right) / float64(right+wrong); share < 0.998 {
+		t.Errorf("%.1f %% are right, want 99.8", 100*share)
 	}
 }
