@@ -126,12 +126,12 @@ func tagAsJSON(node *yaml.Node) {
 	}
 }
 
-// tidy makes texts of versions, which people write as numbers, leaves out names of security schemes, and returns that of OpenAPI with a patch version.
+// tidy makes texts of versions, which people write as numbers or leave out, leaves out names of security schemes, and returns that of OpenAPI with a patch version.
 func (t tree) tidy() string {
 	info, _ := t["info"].(map[string]any)
 	for _, name := range []string{"title", "version"} {
-		if info[name] != nil {
-			info[name] = fmt.Sprint(info[name])
+		if info != nil {
+			info[name] = fmt.Sprint(cmp.Or(info[name], any("none")))
 		}
 	}
 	components, _ := t["components"].(map[string]any)
