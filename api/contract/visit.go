@@ -155,9 +155,9 @@ func isInfinite(value any) bool {
 
 // holdToKeywords holds the present value to what a schema itself asks of it.
 func (v *visit) holdToKeywords(schema *node, value any) {
-	isChecked := len(schema.allOf)+len(schema.anyOf)+len(schema.oneOf) > 0
 	if value == nil && schema.isLegacy {
-		if !isChecked {
+		isDecided := schema.types == 0 && len(schema.allOf)+len(schema.anyOf)+len(schema.oneOf) > 0 // by these
+		if !isDecided {
 			v.fault("must not be null")
 		}
 		return
