@@ -1,15 +1,7 @@
 package contract
 
-import (
-	"fmt"
-)
-
 func (v *visit) holdArray(schema *node, items []any) {
-	if len(items) < schema.minItems {
-		v.fault(fmt.Sprintf("minimum number of items is %d", schema.minItems))
-	}
-	if len(items) > schema.maxItems { // the rest was not read
-		v.fault(fmt.Sprintf("maximum number of items is %d", schema.maxItems))
+	if !v.holdSize(schema.itemCount, len(items)) { // the rest was not read
 		return
 	}
 	if schema.isUnique && !areUnique(items) {
@@ -40,21 +32,12 @@ func (n *node) item(index int) *node {
 func (v *visit) holdContains(schema *node, items []any) {
 	count := 0
 	for i, item := range items {
-		memory, before := v.memory, v.evaluated
-		v.memory, v.evaluated = memory.below(step{index: i}, item), nil
-		isMatch := v.isAllowed(schema.contains, item)
-		v.memory, v.evaluated = memory, before
-		if isMatch {
+		if here := (step{index: i}); v.isAllowedBelow(schema.contains, here, item) {
 			count++
-			v.evaluated.add(step{index: i})
+			v.evaluated.add(here)
 		}
 	}
-	if count < schema.minContains {
-		v.fault(fmt.Sprintf("must have at least %d items that match contains", schema.minContains))
-	}
-	if count > schema.maxContains {
-		v.fault(fmt.Sprintf("must have at most %d items that match contains", schema.maxContains))
-	}
+	v.holdSize(schema.containsCount, count)
 }
 
 func (v *visit) holdUnevaluatedItems(rest *node, items []any) {

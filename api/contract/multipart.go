@@ -165,7 +165,7 @@ func (c *content) withoutFiles() schema {
 	whole.members = maps.Clone(whole.members)
 	for name, member := range whole.members {
 		if isFile(member) {
-			whole.members[name] = newNode()
+			whole.members[name] = &node{}
 		}
 	}
 	checked := c.schema

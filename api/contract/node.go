@@ -3,7 +3,6 @@ package contract
 import (
 	"encoding/json"
 	"maps"
-	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -26,30 +25,29 @@ type node struct {
 	format   *format
 	isBinary bool // a text of bytes
 
-	minimum, maximum numberBound
-	above, under     numberBound // exclusive ones, if they are other numbers
-	multipleOf       any         // int64 or float64
+	bounds     []numberBound
+	multipleOf any // int64 or float64
 
-	minLength, maxLength int
-	pattern              *pattern
-	patternMessage       string
+	length         *sizeBounds // nil: any, as in all of these
+	pattern        *pattern
+	patternMessage string
 
-	minItems, maxItems       int
-	isUnique                 bool
-	items                    *node // nil: any
-	prefixItems              []*node
-	contains                 *node
-	minContains, maxContains int
+	itemCount     *sizeBounds
+	isUnique      bool
+	items         *node // nil: any
+	prefixItems   []*node
+	contains      *node
+	containsCount *sizeBounds
 
-	minMembers, maxMembers int
-	required               []string
-	members                map[string]*node
-	readOnly               []string // members that a request must not have, also those of allOf
-	leavesOut              bool     // those
-	patternMembers         []patternMember
-	others                 *node // of members with other names; nil: any
-	names                  *node
-	dependents             map[string][]string
+	memberCount    *sizeBounds
+	required       []string
+	members        map[string]*node
+	readOnly       []string // members that a request must not have, also those of allOf
+	leavesOut      bool     // those
+	patternMembers []patternMember
+	others         *node // of members with other names; nil: any
+	names          *node
+	dependents     map[string][]string
 
 	// What is held against the same value.
 	parts               []*node // references beside other keywords, whose faults are those of this schema
@@ -79,20 +77,6 @@ type discriminator struct {
 	member   string
 	named    map[string]int // indexes of oneOf or anyOf by the value
 	isClosed bool           // other values are wrong
-}
-
-// numberBound is a bound of a number.
-type numberBound struct {
-	value       any // nil: none
-	isExclusive bool
-}
-
-// unlimited is a length that no value has.
-const unlimited = math.MaxInt
-
-// newNode returns a node that allows every value.
-func newNode() *node {
-	return &node{maxLength: unlimited, maxItems: unlimited, maxContains: unlimited, maxMembers: unlimited, minContains: 1}
 }
 
 // types is a set of the types of JSON, a bit each. No bit means all types.
@@ -164,7 +148,7 @@ func newDiscriminator(member string, mapping map[string]string, references []str
 // isPlain reports whether a schema asks only for types, and for the size of an integer, which is checked when its text
 // is read. Most parameters are plain, and a visit costs several times as much.
 func (n *node) isPlain() bool {
-	plain := newNode()
+	plain := &node{}
 	plain.isLegacy, plain.isNull, plain.types, plain.leavesOut = n.isLegacy, n.isNull, n.types, n.leavesOut
 	plain.together, plain.needsWhole = n.together, n.needsWhole
 	if n.types == typeInteger && n.format != nil && n.format.name == "int32" {

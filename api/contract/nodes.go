@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"math/big"
 	"net/url"
 	"slices"
 
@@ -74,13 +73,13 @@ func (source) Validate(*jsonschema.ValidatorContext, any) {}
 // of returns the node of a schema. Without one, any value will do.
 func (m *nodes) of(described *openapi3.SchemaRef) *node {
 	if described == nil {
-		return newNode()
+		return &node{}
 	}
 	place, _ := described.Value.Extensions[placeOfSchema].(string)
 	compiled, err := m.compile(place)
 	m.load.need(err == nil, "schema %s: %v", place, err)
 	m.scope = &scope{}
-	return cmp.Or(m.compiled(compiled), newNode())
+	return cmp.Or(m.compiled(compiled), &node{})
 }
 
 // compile compiles the schema at a place of the document.
@@ -101,7 +100,7 @@ func (m *nodes) compiled(schema *jsonschema.Schema) *node {
 	if found := m.known[key]; found != nil {
 		return found
 	}
-	made := newNode()
+	made := &node{}
 	m.known[key] = made
 	made.always = schema.Bool
 	if schema.Types != nil {
@@ -170,51 +169,40 @@ func (m *nodes) setValues(made *node, schema *jsonschema.Schema) {
 		made.setEnum(schema.Enum.Values)
 	}
 	if schema.Const != nil {
-		constant := newNode()
+		constant := &node{}
 		constant.setEnum([]any{*schema.Const})
 		made.parts = append(made.parts, constant)
 	}
 	name, _ := written["format"].(string)
 	made.format = m.load.format(made.types, name)
 	made.isBinary = name == "binary" || written["contentMediaType"] == binaryType
-	made.minimum, made.maximum = exactBound(schema.Minimum, false), exactBound(schema.Maximum, false)
-	made.above, made.under = exactBound(schema.ExclusiveMinimum, true), exactBound(schema.ExclusiveMaximum, true)
-	made.multipleOf = exactBound(schema.MultipleOf, false).value
-	made.minLength, made.maxLength = valueOr(schema.MinLength, 0), valueOr(schema.MaxLength, unlimited)
+	made.bounds = boundsOf(schema)
+	if schema.MultipleOf != nil {
+		made.multipleOf = exactNumber(schema.MultipleOf)
+	}
+	made.length = newSizeBounds(schema.MinLength, schema.MaxLength,
+		"minimum string length is %d", "must have at most %d characters")
 	made.pattern, _ = schema.Pattern.(*pattern)
-	made.patternMessage, _ = written["x-pattern-message"].(string)
-}
-
-// exactBound returns a bound. A fraction is the nearest float64.
-func exactBound(number *big.Rat, isExclusive bool) numberBound {
-	if number == nil {
-		return numberBound{}
+	if made.pattern != nil {
+		message, _ := written["x-pattern-message"].(string)
+		made.patternMessage = cmp.Or(message, "does not match the pattern")
 	}
-	if number.IsInt() && number.Num().IsInt64() {
-		return numberBound{number.Num().Int64(), isExclusive}
-	}
-	nearest, _ := number.Float64()
-	return numberBound{nearest, isExclusive}
-}
-
-func valueOr(length *int, otherwise int) int {
-	if length == nil {
-		return otherwise
-	}
-	return *length
 }
 
 func (m *nodes) setItems(made *node, schema *jsonschema.Schema) {
-	made.minItems, made.maxItems = valueOr(schema.MinItems, 0), valueOr(schema.MaxItems, unlimited)
+	made.itemCount = newSizeBounds(schema.MinItems, schema.MaxItems,
+		"minimum number of items is %d", "maximum number of items is %d")
 	made.isUnique = schema.UniqueItems
 	made.items, made.prefixItems = m.compiled(schema.Items2020), m.list(schema.PrefixItems)
 	made.contains = m.compiled(schema.Contains)
-	made.minContains, made.maxContains = valueOr(schema.MinContains, 1), valueOr(schema.MaxContains, unlimited)
+	made.containsCount = newSizeBounds(cmp.Or(schema.MinContains, new(1)), schema.MaxContains,
+		"must have at least %d items that match contains", "must have at most %d items that match contains")
 	made.unevaluatedItems = m.compiled(schema.UnevaluatedItems)
 }
 
 func (m *nodes) setMembers(made *node, schema *jsonschema.Schema) {
-	made.minMembers, made.maxMembers = valueOr(schema.MinProperties, 0), valueOr(schema.MaxProperties, unlimited)
+	made.memberCount = newSizeBounds(schema.MinProperties, schema.MaxProperties,
+		"there must be at least %d properties", "there must be at most %d properties")
 	made.required, made.dependents = schema.Required, schema.DependentRequired
 	made.members, made.names = m.byName(schema.Properties), m.compiled(schema.PropertyNames)
 	for expression, member := range schema.PatternProperties {

@@ -7,12 +7,7 @@ import (
 )
 
 func (v *visit) holdObject(schema *node, object map[string]any) {
-	if len(object) < schema.minMembers {
-		v.fault(fmt.Sprintf("there must be at least %d properties", schema.minMembers))
-	}
-	if len(object) > schema.maxMembers {
-		v.fault(fmt.Sprintf("there must be at most %d properties", schema.maxMembers))
-	}
+	v.holdSize(schema.memberCount, len(object))
 	if v.isRequest && !v.acceptsReadOnly {
 		v.holdReadOnly(schema, object)
 	}
@@ -65,7 +60,7 @@ func (v *visit) isForResponses(name string) bool {
 // holdMember holds a member to the schemas that have its name.
 func (v *visit) holdMember(schema *node, name string, member any) {
 	here, isKnown := step{name, -1}, false
-	if schema.names != nil && !v.isNameAllowed(schema.names, name) {
+	if schema.names != nil && !v.isAllowedBelow(schema.names, step{name, nameIndex}, name) {
 		v.fault("has a name that does not match propertyNames", shorten(name))
 	}
 	if wanted := schema.members[name]; wanted != nil {
@@ -85,14 +80,6 @@ func (v *visit) holdMember(schema *node, name string, member any) {
 	default:
 		v.below(schema.others, here, member)
 	}
-}
-
-func (v *visit) isNameAllowed(names *node, name string) bool {
-	memory, before := v.memory, v.evaluated
-	v.memory, v.evaluated = memory.below(step{name, nameIndex}, name), nil
-	isRight := v.isAllowed(names, name)
-	v.memory, v.evaluated = memory, before
-	return isRight
 }
 
 func (v *visit) holdDependents(object map[string]any, needed []string) {

@@ -1,7 +1,6 @@
 package contract
 
 import (
-	"fmt"
 	"strings"
 	"unicode/utf8"
 )
@@ -54,55 +53,27 @@ func bitsOf(format *format) string {
 }
 
 func (v *visit) holdText(schema *node, text string) {
-	if isBounded := schema.minLength > 0 || schema.maxLength < unlimited; isBounded {
-		length := utf8.RuneCountInString(text)
-		if length < schema.minLength {
-			v.fault(fmt.Sprintf("minimum string length is %d", schema.minLength))
-		}
-		if length > schema.maxLength {
-			v.fault(fmt.Sprintf("must have at most %d characters", schema.maxLength))
-		}
+	if schema.length != nil {
+		v.holdSize(schema.length, utf8.RuneCountInString(text))
 	}
 	if schema.pattern != nil && !v.matches(schema.pattern, text) {
-		v.fault(schema.wrongPattern())
+		v.fault(schema.patternMessage)
 	}
 	if schema.format != nil && schema.format.checkText != nil && schema.format.checkText(text) != nil {
 		v.fault("does not match the format " + schema.format.name)
 	}
 }
 
-// wrongPattern says that a text does not match the pattern, in the words of the document if it has some.
-func (n *node) wrongPattern() string {
-	if n.patternMessage != "" {
-		return n.patternMessage
-	}
-	return "does not match the pattern"
-}
-
 func (v *visit) holdNumber(schema *node, number any) {
 	if schema.format != nil && schema.format.checkNumber != nil && !schema.format.checkNumber(number) {
 		v.fault("does not match the format " + schema.format.name)
 	}
-	for _, bound := range [...]numberBound{schema.minimum, schema.above} {
-		if bound.value != nil {
-			v.holdToBound(compareNumbers(number, bound.value), bound, "at least", "more than")
-		}
-	}
-	for _, bound := range [...]numberBound{schema.maximum, schema.under} {
-		if bound.value != nil {
-			v.holdToBound(compareNumbers(bound.value, number), bound, "at most", "less than")
+	for _, bound := range schema.bounds {
+		if !bound.allows(number) {
+			v.fault(bound.message)
 		}
 	}
 	if schema.multipleOf != nil && !isMultiple(number, schema.multipleOf) {
 		v.fault("number must be a multiple of " + formatNumber(schema.multipleOf))
-	}
-}
-
-// holdToBound notes a fault if a number is on the wrong side of a bound, or on an exclusive one.
-func (v *visit) holdToBound(side int, bound numberBound, inclusive, exclusive string) {
-	if bound.isExclusive && side <= 0 {
-		v.fault("number must be " + exclusive + " " + formatNumber(bound.value))
-	} else if side < 0 {
-		v.fault("number must be " + inclusive + " " + formatNumber(bound.value))
 	}
 }

@@ -114,6 +114,15 @@ func (v *visit) isAllowed(schema *node, value any) bool {
 	return isRight
 }
 
+// isAllowedBelow reports whether a schema allows a member or an item of the present value.
+func (v *visit) isAllowedBelow(schema *node, step step, value any) bool {
+	memory, before := v.memory, v.evaluated
+	v.memory, v.evaluated = memory.below(step, value), nil
+	isRight := v.isAllowed(schema, value)
+	v.memory, v.evaluated = memory, before
+	return isRight
+}
+
 // below holds a member or an item of the present value to a schema.
 func (v *visit) below(schema *node, step step, value any) {
 	above, memory, before := v.above, v.memory, v.evaluated

@@ -59,8 +59,7 @@ func (w wanted) others() (member wanted, isKept bool) {
 // countsMembers reports whether members without a schema matter.
 func (n *node) countsMembers() bool {
 	isElsewhere := func(name string) bool { return n.members[name] == nil }
-	isCounted := n.minMembers > 0 || n.maxMembers < unlimited
-	return isCounted || slices.ContainsFunc(n.required, isElsewhere)
+	return n.memberCount != nil || slices.ContainsFunc(n.required, isElsewhere)
 }
 
 // items returns what is wanted of the items of an array, and how many are kept.
@@ -69,13 +68,21 @@ func (w wanted) items() (item wanted, most int) {
 	for _, schema := range w.schemas {
 		if schema.items != nil {
 			item = item.join(schema.items)
-			most = max(schema.maxItems, schema.maxItems+1) // one more than there may be; not negative
+			most = schema.itemCount.mostRead()
 		}
 	}
 	if w.isWhole {
 		most = unlimited
 	}
 	return item, most
+}
+
+// mostRead is one more than there may be.
+func (b *sizeBounds) mostRead() int {
+	if b == nil || b.most == unlimited {
+		return unlimited
+	}
+	return b.most + 1
 }
 
 // hasObject reports whether anything of an object is kept.
