@@ -108,6 +108,7 @@ const requestDeadline = 20 * time.Second
 // client. A read ends earlier only if the client resets its HTTP/2 stream: with HTTP/1, net/http also cancels
 // the context of a client that closes its sending half of the connection and still reads.
 func (a *admission) setContext(scope *scope, r *http.Request) {
+	scope.values = r.Context()
 	if r.ProtoMajor >= 2 && scope.operation.requiredScope == token.Read {
 		scope.Context, scope.cancel = context.WithTimeout(r.Context(), requestDeadline)
 		return

@@ -19,20 +19,16 @@ import (
 // layers behind it fill it; the log and the metrics read it when the response has ended. Handlers find
 // it in the context of the request, the layers before them in the recorder.
 type scope struct {
-	requestID [1]string // set by observe
+	context.Context                 // of the work on the request; see setContext
+	values          context.Context // of the request as net/http has it: its values, and not its end
+	requestID       [1]string
+	operation       *operation // nil: none, or not found yet
+	token           string     // the public ID of the token, or its name if it has none
+	granted         grant      // what the token allows
+	slot            limit.Slot // while a method of the strict interface works for it
+	body            *heldBody  // nil: none that is held
+	cancel          context.CancelFunc
 
-	// Set by admission.
-	context.Context                    // of the work on the request; see setContext
-	cancel          context.CancelFunc // ends the context; nil: it ends by itself
-	operation       *operation         // nil: none, or not found yet
-	token           string             // the public ID of the token, or its name if it has none
-	granted         grant              // what the token allows
-
-	// What the request holds until release.
-	slot limit.Slot // while a method of the strict interface works for it
-	body *heldBody  // nil: none that is held
-
-	// Set by failures.
 	code plantapi.ErrorCode // 0: the request has not failed
 	err  error              // why the request failed
 }
@@ -50,13 +46,17 @@ type scopeKey struct{}
 // scopeOf returns the scope of a request that is authorized.
 func scopeOf(ctx context.Context) *scope { return ctx.Value(scopeKey{}).(*scope) }
 
-// Value implements [context.Context]. The values that net/http and chi keep in the context of a request are not
-// needed behind admission.
+// Value implements [context.Context]. It looks into Context before values, which ends at another time. Package
+// context looks for a key of its own in a parent. If it found the one in values, the cause of the end would be wrong,
+// and each context made from a scope would need a goroutine.
 func (s *scope) Value(key any) any {
 	if key == (scopeKey{}) {
 		return s
 	}
-	return s.Context.Value(key)
+	if value := s.Context.Value(key); value != nil {
+		return value
+	}
+	return s.values.Value(key)
 }
 
 // waits reports whether the request is one that waits for changes.

@@ -43,7 +43,7 @@ func TestHandlerWithoutResponse(t *testing.T) {
 	checker, err := contract.New(api.Document, contract.Options{
 		BeforeRouter: true,
 		Authorize: func(_ http.ResponseWriter, r *http.Request, _ *contract.Operation) (context.Context, error) {
-			return &scope{Context: r.Context()}, nil
+			return &scope{Context: r.Context(), values: r.Context()}, nil
 		},
 	})
 	must.NoError(t, err)
