@@ -79,7 +79,7 @@ func (s *State) at(position client.Position) stateContent {
 func (s *State) Close() error { return s.lock.Close() }
 
 // Rejects is a file of events that the receiver has refused, one a line.
-type Rejects struct{ file *os.File }
+type Rejects struct{ *os.File }
 
 // OpenRejects opens the file, or creates it.
 func OpenRejects(name string) (Rejects, error) {
@@ -97,25 +97,22 @@ func (r Rejects) Append(event Event, status int) error {
 	if isCut { // the part stays on a line of its own
 		line = "\n" + line
 	}
-	if _, err := r.file.WriteString(line); err != nil {
+	if _, err := r.WriteString(line); err != nil {
 		return err
 	}
-	if err := r.file.Sync(); err != nil {
+	if err := r.Sync(); err != nil {
 		return err
 	}
-	return atomicfile.SyncFolder(r.file.Name())
+	return atomicfile.SyncFolder(r.Name())
 }
 
 // endsWithinLine reports whether the file ends with a part of a line, which a full disk has left.
 func (r Rejects) endsWithinLine() (bool, error) {
-	size, err := r.file.Seek(0, io.SeekEnd)
+	size, err := r.Seek(0, io.SeekEnd)
 	if err != nil || size == 0 {
 		return false, err
 	}
 	last := make([]byte, 1)
-	_, err = r.file.ReadAt(last, size-1)
+	_, err = r.ReadAt(last, size-1)
 	return last[0] != '\n', err
 }
-
-// Close closes the file.
-func (r Rejects) Close() error { return r.file.Close() }
