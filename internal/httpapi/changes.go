@@ -29,7 +29,7 @@ func (s *server) ListChanges(
 	if err != nil {
 		return nil, err
 	}
-	n, wait := changesPage.of(request.Params.Limit), time.Duration(0)
+	n, wait := pageSize(request.Params.Limit), time.Duration(0)
 	if request.Params.Wait != nil {
 		wait = time.Duration(*request.Params.Wait) * time.Second
 	}
@@ -113,7 +113,7 @@ func (s *server) StreamChanges(
 	if err != nil {
 		return nil, err
 	}
-	page, err := s.next(context.WithoutCancel(ctx), after, changesPage.most, 0)
+	page, err := s.next(context.WithoutCancel(ctx), after, mostOnPage, 0)
 	if err != nil {
 		return nil, err
 	}

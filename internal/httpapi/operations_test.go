@@ -53,17 +53,14 @@ func TestNumbersOfTheDocument(t *testing.T) {
 	if name, tag := *texts["name"].Value.MaxLength, *texts["tag"].Value.MaxLength; name != plant.MaxName || tag != plant.MaxTag {
 		t.Errorf("names and tags have at most %d and %d characters, in package plant %d and %d", name, tag, plant.MaxName, plant.MaxTag)
 	}
-	for path, page := range map[string]struct {
-		size  pageSize
-		items *openapi3.Schema
-	}{
-		"/plants":  {plantsPage, schemas["StoredPlants"].Value},
-		"/tags":    {tagsPage, schemas["Tags"].Value},
-		"/changes": {changesPage, schemas["Changes"].Value.Properties["changes"].Value},
+	for path, items := range map[string]*openapi3.Schema{
+		"/plants":  schemas["StoredPlants"].Value,
+		"/tags":    schemas["Tags"].Value,
+		"/changes": schemas["Changes"].Value.Properties["changes"].Value,
 	} {
 		limit := document.Paths.Find(path).Get.Parameters.GetByInAndName("query", "limit").Schema.Value
-		if want := (pageSize{normal: int(limit.Default.(float64)), most: int(*page.items.MaxItems)}); page.size != want {
-			t.Errorf("a page of %s has the size %+v, want %+v", path, page.size, want)
+		if normal, most := limit.Default.(float64), *items.MaxItems; normal != normalPage || most != mostOnPage {
+			t.Errorf("a page of %s has %v items, or at most %d, want %d and %d", path, normal, most, normalPage, mostOnPage)
 		}
 	}
 	for path, item := range document.Paths.Map() {

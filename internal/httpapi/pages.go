@@ -109,22 +109,18 @@ func placeAfter(page plant.Page, last plant.Plant) (parameter, value string) {
 	return "cursor", hex.EncodeToString(place)
 }
 
-// pageSize is how many items a page has: without the parameter limit, and at most.
-type pageSize struct{ normal, most int }
-
-// The sizes of pages in the document. Tests compare them with it.
-var (
-	plantsPage  = pageSize{normal: 100, most: 1000}
-	tagsPage    = pageSize{normal: 100, most: 1000}
-	changesPage = pageSize{normal: 100, most: 1000}
+// How many items a page has without the parameter limit, and at most. Tests compare both with the document.
+const (
+	normalPage = 100
+	mostOnPage = 1000
 )
 
-// of returns the size of a page of a request.
-func (size pageSize) of(limit *int32) int {
+// pageSize returns the size of a page of a request.
+func pageSize(limit *int32) int {
 	if limit == nil {
-		return size.normal
+		return normalPage
 	}
-	return min(int(*limit), size.most)
+	return min(int(*limit), mostOnPage)
 }
 
 // nextPage returns the Link to the page after that of a request: with its query, in which a parameter has

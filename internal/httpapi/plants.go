@@ -72,7 +72,7 @@ func (s *server) ListPlants(
 	if err != nil {
 		return nil, err
 	}
-	page.Limit = plantsPage.of(request.Params.Limit)
+	page.Limit = pageSize(request.Params.Limit)
 	plants, more, err := s.Plants.List(ctx, page)
 	if err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func (s *server) CountPlants(
 func (s *server) ListTags(
 	ctx context.Context, request plantserver.ListTagsRequestObject,
 ) (plantserver.ListTagsResponseObject, error) {
-	page := plant.TagPage{After: request.Params.After, Limit: tagsPage.of(request.Params.Limit)}
+	page := plant.TagPage{After: request.Params.After, Limit: pageSize(request.Params.Limit)}
 	if request.Params.Prefix != nil {
 		page.Prefix = *request.Params.Prefix
 	}

@@ -132,7 +132,7 @@ func (s *stream) run() error {
 			return nil
 		}
 		var err error
-		page, err = s.server.next(s.ctx, &after, changesPage.most, heartbeat)
+		page, err = s.server.next(s.ctx, &after, mostOnPage, heartbeat)
 		if err != nil {
 			return err
 		}
