@@ -77,7 +77,6 @@ To try the service, let it print a token; to serve other machines, use TLS:
 				return fmt.Errorf("--store %s does not exist, and serve --read-only creates no store: check the path",
 					name)
 			}
-			build := thisBuild(sys)
 			config := server.Config{
 				Addr:         command.String("addr"),
 				AdminAddr:    adminAddr(command),
@@ -96,7 +95,7 @@ To try the service, let it print a token; to serve other machines, use TLS:
 					LogAll:   command.String("log-requests") == logAll,
 					LogSlow:  command.Duration("log-slow"),
 				},
-				Build:    server.Build{Version: build.Version, Commit: build.Commit, Go: build.Go},
+				Build:    thisBuild(sys),
 				Settings: changedSettings(sys, command),
 			}
 			if err := setLimits(&config, command); err != nil {

@@ -10,21 +10,14 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/plantstore/plantstore/internal/server"
 	"github.com/plantstore/plantstore/internal/store/sqlite"
 )
 
-// build describes this program.
-type build struct {
-	Version string `json:"version"` // devel if this is not a release
-	Commit  string `json:"commit"`  // unknown if it was not built in a clone; ends with + if files were changed
-	Go      string `json:"go"`
-	SQLite  string `json:"sqlite"`
-}
-
 // thisBuild describes this program. The linker sets the version of a release;
 // with go install the build information has it.
-func thisBuild(sys system) build {
-	b := build{Version: sys.version, Commit: "unknown", Go: runtime.Version(), SQLite: sqlite.EngineVersion}
+func thisBuild(sys system) server.Build {
+	b := server.Build{Version: sys.version, Commit: "unknown", Go: runtime.Version(), SQLite: sqlite.EngineVersion}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		b.Version = cmp.Or(b.Version, info.Main.Version)
 		for _, setting := range info.Settings {
@@ -40,10 +33,6 @@ func thisBuild(sys system) build {
 		b.Version = "devel"
 	}
 	return b
-}
-
-func (b build) String() string {
-	return fmt.Sprintf("plantstore %s, commit %s, %s, SQLite %s", b.Version, b.Commit, b.Go, b.SQLite)
 }
 
 func versionCommand(sys system) *cli.Command {
@@ -63,7 +52,9 @@ files were changed.
 				enc.SetIndent("", "  ")
 				return enc.Encode(thisBuild(sys))
 			}
-			_, err := fmt.Fprintln(sys.stdout, thisBuild(sys))
+			build := thisBuild(sys)
+			_, err := fmt.Fprintf(sys.stdout, "plantstore %s, commit %s, %s, SQLite %s\n",
+				build.Version, build.Commit, build.Go, build.SQLite)
 			return err
 		},
 	}

@@ -58,7 +58,12 @@ type Config struct {
 }
 
 // Build identifies the program.
-type Build struct{ Version, Commit, Go string }
+type Build struct {
+	Version string `json:"version"` // devel if this is not a release
+	Commit  string `json:"commit"`  // unknown if it was not built in a clone; ends with + if files were changed
+	Go      string `json:"go"`
+	SQLite  string `json:"sqlite"`
+}
 
 // Run runs the service until ctx ends, and then until the requests in flight
 // have finished. It prints the addresses, and the token of PrintToken, to
