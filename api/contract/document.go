@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
@@ -131,7 +132,8 @@ func (t tree) tidy() string {
 	info, _ := t["info"].(map[string]any)
 	for _, name := range []string{"title", "version"} {
 		if info != nil {
-			info[name] = fmt.Sprint(cmp.Or(info[name], any("none")))
+			text := fmt.Sprint(cmp.Or(info[name], any("")))
+			info[name] = cmp.Or(text, "none")
 		}
 	}
 	components, _ := t["components"].(map[string]any)
@@ -169,7 +171,7 @@ func withoutSchemas(place string, value any) any {
 			below := place + pointerTo(name)
 			switch {
 			case name == "schema":
-				members[name] = map[string]any{placeOfSchema: below}
+				members[name] = map[string]any{placeOfSchema: placeOf(member, below)}
 			case below != "/components/schemas":
 				members[name] = withoutSchemas(below, member)
 			}
@@ -177,6 +179,19 @@ func withoutSchemas(place string, value any) any {
 		return members
 	}
 	return value
+}
+
+// placeOf returns the place of a schema. That of one which is a reference alone is where it leads to: each new place takes the compiler
+// a time that grows with the document.
+func placeOf(schema any, place string) string {
+	object, _ := schema.(map[string]any)
+	reference, _ := object["$ref"].(string)
+	target, isInDocument := strings.CutPrefix(reference, "#/")
+	plain, err := url.PathUnescape(target)
+	if isInDocument && len(object) == 1 && err == nil {
+		return "/" + plain
+	}
+	return place
 }
 
 // lift writes schemas of OpenAPI 3.0 as those of JSON Schema 2020-12. What remains is nullable, which a node has; see
