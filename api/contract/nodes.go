@@ -195,8 +195,10 @@ func (m *nodes) setItems(made *node, schema *jsonschema.Schema) {
 	made.isUnique = schema.UniqueItems
 	made.items, made.prefixItems = m.compiled(schema.Items2020), m.list(schema.PrefixItems)
 	made.contains = m.compiled(schema.Contains)
-	made.containsCount = newSizeBounds(cmp.Or(schema.MinContains, new(1)), schema.MaxContains,
-		"must have at least %d items that match contains", "must have at most %d items that match contains")
+	if made.contains != nil {
+		made.containsCount = newSizeBounds(cmp.Or(schema.MinContains, new(1)), schema.MaxContains,
+			"must have at least %d items that match contains", "must have at most %d items that match contains")
+	}
 	made.unevaluatedItems = m.compiled(schema.UnevaluatedItems)
 }
 
