@@ -9,15 +9,14 @@ import (
 // ErrUnchecked means that a handler got a request that no [Checker] has checked. It is for middlewares behind it.
 var ErrUnchecked = errors.New("the request was not checked: put the middleware of package contract before the handler")
 
-// Value returns the value of a required parameter as the type that generated code has for it. It panics if the
-// code was generated from another document.
+// Value returns the value of a required parameter, as a type to which its JSON can be decoded. It panics if that cannot be:
+// the type is not that of the document.
 func Value[T any](r *Request, in, name string) T {
 	value, _ := valueAs[T](r, in, name)
 	return value
 }
 
-// Optional returns the value of a parameter as the type that generated code has for it, or nil if the
-// request does not have it. It panics if the code was generated from another document.
+// Optional is [Value] of a parameter that may be missing: it returns nil if the request does not have it.
 func Optional[T any](r *Request, in, name string) *T {
 	if value, isGiven := valueAs[T](r, in, name); isGiven {
 		return new(value) // and not &value, which is allocated always

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// decoder sets the value of a body. Its error says what the body is not.
+// bodyDecoder sets the value of a body. Its error says what the body is not.
 type bodyDecoder func(c *content, body *body) error
 
 // checkBody reads the body, decodes it and holds it to its schema. The handler gets what was read. A wrong media

@@ -47,7 +47,7 @@ import (
 // credentials.
 type Options struct {
 	// Authorize decides whether a request may call an operation, before its parameters are
-	// checked and its body is read. It is called for every request. It returns the context
+	// checked and its body is read. It is called for every request that has an operation. It returns the context
 	// for the handler, or nil for that of the request; it may set headers of the response. Its
 	// error becomes the Err of a [Refusal]. It is required for a document with security.
 	Authorize func(w http.ResponseWriter, r *http.Request, operation *Operation) (context.Context, error)

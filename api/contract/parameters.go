@@ -13,8 +13,8 @@ import (
 // inBody is the place of a [Fault] in a body, beside those of parameters.
 const inBody = "body"
 
-// parameter is a parameter of the document. It is read here, because the functions of kin-openapi's openapi3filter do
-// not return the value that they have checked: it would be parsed again.
+// parameter is a parameter of the document. It is read here: the functions of kin-openapi's openapi3filter do not know every
+// style, and do not return the value that they have checked.
 type parameter struct {
 	name, in   string
 	faultIn    string // in, or body for a field of a form

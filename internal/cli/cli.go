@@ -1,7 +1,7 @@
 // Package cli is the command line of the program: every command and its flags
 // are declared in a file of its own. A command checks its arguments and calls
-// the package that does the work: internal/server for serve, internal/transfer
-// for import and export, a store for the others.
+// the package that does the work, such as internal/server for serve and internal/transfer
+// for import and export.
 package cli
 
 import (

@@ -12,8 +12,8 @@
 //     the scope and the rate of the token, and whether a slot is free. Then it checks the parameters and
 //     the body.
 //   - waitingRoom holds requests that wait for changes.
-//   - The generated code binds the checked parameters and body to a typed request. It is oapi-codegen's own, with a middleware
-//     that takes a slot of admission.
+//   - The generated code, which is the stock code of oapi-codegen, makes a typed request. A middleware of it takes a slot
+//     of admission.
 //   - A method of server calls the store and returns a typed response.
 //
 // A failure on the way is returned as an error. Only [failures.write] makes a

@@ -39,8 +39,8 @@ func newRequestLog(opts *Options) *requestLog {
 	}
 }
 
-// end logs a request that has ended, if it failed, its token was refused for a reason,
-// it is slow, or all are logged.
+// end logs a request that has ended, if it failed, its token was refused for a reason, its
+// response was cut short, it is slow, or all are logged.
 func (l *requestLog) end(recorder *responseRecorder, r *http.Request, took time.Duration, failed bool) {
 	l.noteStore(recorder)
 	switch {
@@ -82,7 +82,7 @@ func (l *requestLog) noteStore(recorder *responseRecorder) {
 	}
 }
 
-// write logs a request, unless too many lines have the message. It never logs headers,
+// write logs a request, unless too many lines have the message and not all requests are logged. It never logs headers,
 // query or body, except the ids of X-Request-Id and traceparent. The method, the path
 // and the error are redacted, because a client may have put a token there.
 func (l *requestLog) write(

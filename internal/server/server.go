@@ -45,7 +45,7 @@ type Config struct {
 	// store. Without an Issuer there is none. Run sets its Log.
 	OIDC oidc.Config
 
-	// HTTP has the settings of the handler. Run sets Plants, Changes, Tokens, Metrics
+	// HTTP has the settings of the handler. Run sets Plants, Changes, Tokens, SignIn, Metrics
 	// and Log. ReadOnly also means not to store when tokens were last used.
 	HTTP httpapi.Options
 
@@ -88,7 +88,7 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 // printedTokenLife is the lifetime of a token of --print-token.
 const printedTokenLife = 24 * time.Hour
 
-// service is what [Run] runs. Its fields are set in their order.
+// service is what [Run] runs.
 type service struct {
 	config Config
 	stdout io.Writer

@@ -8,8 +8,8 @@ import (
 )
 
 // Change decides what becomes of the plants with IDs. In one transaction an engine
-// locks and reads them, calls Decide, and stores the effect. If Decide returns an
-// error, nothing changes.
+// locks and reads them, unless they are new, calls Decide, and stores the effect. If
+// Decide returns an error, nothing changes.
 //
 // Decide may run more than once, and only the last run counts. It may still run after
 // the change has failed at its deadline.
@@ -159,7 +159,7 @@ func (w Writer) Delete(ctx context.Context, id int64, condition plant.Preconditi
 }
 
 // Group decides the changes of one transaction, one after the other, each with the
-// effects of those before it. An engine reads the plants of all changes before, and
+// effects of those before it. An engine reads the plants of all changes before that may be stored, and
 // writes the effect of all of them afterwards.
 type Group struct {
 	ids      []int64

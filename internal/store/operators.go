@@ -72,7 +72,7 @@ func TrialRows(count int) []PlantRow {
 }
 
 // Durations measures the calls of a store that requests wait for: all methods of
-// [plant.Store], and Token. Failed calls count as well.
+// [plant.Store] but Changed, and Token. Failed calls count as well.
 type Durations struct{ *prometheus.HistogramVec }
 
 // NewDurations returns the metric of a store without calls.

@@ -29,7 +29,7 @@ const (
 // It returns an error if the database cannot take what the log has. The writes in the log
 // are durable, but the log must not grow without limit.
 func (s *Store) checkpointIfDue(conn *sqlite.Conn) error {
-	if s.checkpointAt == 0 { // in memory
+	if s.checkpointAt == 0 { // in memory, or only read
 		return nil
 	}
 	pages, err := s.files.logLength(conn)
@@ -116,7 +116,7 @@ func (files *openFiles) prepareCheckpoint() (untouched untouchedPages, err error
 		files.record(read)
 		return untouched, read.err
 	}
-	return files.untouched(logged), files.mustBeRight()
+	return files.untouched(logged), files.usableLocked()
 }
 
 // restartLog makes a checkpoint that waits for reads. It tries twice, because SQLite looks at which part of

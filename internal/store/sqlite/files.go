@@ -31,8 +31,8 @@ const checkInterval = time.Second
 // caches if another program has overwritten or truncated one. So each commit looks at who the files
 // are and how long: the log and its index before the write, because a write would make a truncated log
 // long again, and all three after it, because nothing may be acknowledged into a file that is gone.
-// What is in them is compared once a second, before each checkpoint of this program, at the start and at
-// the stop: the first bytes of the database and of the log, the mark of the database, and where the index
+// What is in them is compared once a second, before each checkpoint of this program, at the first commit in
+// a new log, at the start and at the stop: the first bytes of the database and of the log, the mark of the database, and where the index
 // says that the log ends. fault.go decides what a difference means. That takes six system calls in a
 // commit; to compare what is in the files in each one took nine, and an eighth of the creates.
 //
@@ -208,8 +208,8 @@ func (files *openFiles) checkLocked() error {
 	return found.err
 }
 
-// mustBeRight is check, and returns an error also while the files cannot be read.
-func (files *openFiles) mustBeRight() error {
+// usableLocked is checkLocked, and returns an error also while the files cannot be read.
+func (files *openFiles) usableLocked() error {
 	if err := files.checkLocked(); err != nil {
 		return err
 	}
@@ -226,7 +226,7 @@ func (files *openFiles) checkBeforeWrite() error {
 	if isWatched && files.wal.unchanged() && files.index.unchanged() {
 		return nil
 	}
-	return files.mustBeRight()
+	return files.usableLocked()
 }
 
 // checkAfterWrite runs after each transaction. Unless the log is the one that has a mark of this store, it is check:

@@ -52,10 +52,10 @@ type Store struct {
 	readers chan *sqlite.Conn // of a store in memory: the same channel as writer
 
 	// The length of the write-ahead log, in pages, at which the next checkpoint is made; 0 in
-	// memory. Used with the writer only.
+	// memory, and of a store that is only read. Used with the writer only.
 	checkpointAt     int
 	checkpointEvery  int       // pages: checkpointPages, or fewer in a test
-	checkpointFailed bool      // the last commit was durable, but its checkpoint has failed
+	checkpointFailed bool      // the next commit begins with a checkpoint: the last one, or the last commit, has failed
 	marked           wal.Salts // the salts of the last log that has a mark of this store
 	files            openFiles
 	failure          store.WriteFailure

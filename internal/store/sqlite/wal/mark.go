@@ -8,8 +8,8 @@ import (
 
 // Mark is a value of a column of log_mark. An empty database has the mark 0.
 //
-// A mark says which database a log belongs to. The table log_mark has one random mark, and the
-// one before. The store renews it in each new log before it acknowledges a write in it, and
+// A mark says which database a log belongs to. The table log_mark has a random mark, the one
+// before, and the one of a content that .restore of sqlite3 has brought. The store renews it in each new log before it acknowledges a write in it, and
 // before it copies a log to the database. So the log has the mark of its database, as the
 // present one or an earlier one. The log of an older or a newer database has not. The salts of
 // the log would not do: the database would have to know those of the next log.

@@ -1,5 +1,6 @@
 // Package wal reads the write-ahead log of SQLite, without SQLite: a header, and a frame for each page
-// that a transaction has written; see https://sqlite.org/walformat.html.
+// that a transaction has written; see https://sqlite.org/walformat.html. Of the index of the log, the -shm
+// file, it reads the beginning.
 //
 // SQLite applies any log to the database beside it, up to the first frame that is damaged. So a
 // database that was replaced by an older one would be mixed with a newer log, and a flipped bit in the
