@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -74,7 +75,8 @@ func (s *Store) submitSlow(ctx context.Context, pending *pendingWrite, expired <
 		pending.ended = false
 		err = s.slowWrites.Do(ctx, pending, expired)
 	}
-	if err == groupcommit.ErrExpired || err == context.DeadlineExceeded {
+	// The queue may say so, or the group that the write was in.
+	if errors.Is(err, groupcommit.ErrExpired) || errors.Is(err, context.DeadlineExceeded) {
 		return errLocked
 	}
 	return err
