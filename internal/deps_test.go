@@ -106,6 +106,9 @@ var mayImport = map[string][]string{
 	"api/contracttest/internal/document": {
 		"api/contracttest/internal/jsonvalue", "api/contracttest/internal/schema", "api/contracttest/scenario",
 	},
+	"api/contracttest/internal/schematest": {
+		"api/contracttest/internal/document", "api/contracttest/internal/schema", "internal/testing/must",
+	},
 	"api/contracttest/internal/judge": {
 		"api/contracttest/internal/document", "api/contracttest/internal/jsonvalue", "api/contracttest/internal/schema",
 		"api/contracttest/scenario",

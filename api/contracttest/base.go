@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/run"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
@@ -66,7 +64,7 @@ func isWhole(operation *document.Operation) bool { return len(operation.PathName
 // servers is a sentence with the servers of the document, if it has any.
 func (c *Contract) servers() string {
 	var urls []string
-	for _, server := range c.document.Spec.Servers {
+	for _, server := range c.document.Servers {
 		urls = append(urls, withDefaults(server))
 	}
 	if len(urls) == 0 {
@@ -76,10 +74,10 @@ func (c *Contract) servers() string {
 }
 
 // withDefaults is the URL of a server with its variables filled in.
-func withDefaults(server *openapi3.Server) string {
+func withDefaults(server document.Server) string {
 	url := server.URL
 	for name, variable := range server.Variables {
-		url = strings.ReplaceAll(url, "{"+name+"}", variable.Default)
+		url = strings.ReplaceAll(url, "{"+name+"}", variable)
 	}
 	return url
 }

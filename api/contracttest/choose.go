@@ -68,7 +68,7 @@ func isAmong(patterns []string, operation *document.Operation) bool {
 		return true
 	}
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
-		if pattern == operation.Method || slices.Contains(operation.Spec.Tags, pattern) {
+		if pattern == operation.Method || slices.Contains(operation.Tags, pattern) {
 			return true
 		}
 		beginning, hasStar := strings.CutSuffix(pattern, "*")

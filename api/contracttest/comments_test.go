@@ -15,8 +15,6 @@ import (
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	sch "github.com/plantstore/plantstore/api/contracttest/internal/schema"
-
-	"github.com/getkin/kin-openapi/openapi3"
 )
 
 // commentService is a service of testdata/comments.yaml: its schemas are
@@ -87,13 +85,13 @@ func TestRecursiveDocument(t *testing.T) {
 }
 
 // named leaves out what schemas do not name and what is writeOnly: it is not sent back.
-func named(schemas []*openapi3.Schema, value any) any {
+func named(schemas []*sch.Schema, value any) any {
 	schemas = sch.Parts(schemas...)
 	switch value := value.(type) {
 	case map[string]any:
 		for name, member := range value {
 			properties := sch.Members(schemas, name)
-			if len(properties) == 0 || slices.ContainsFunc(properties, func(p *openapi3.Schema) bool { return p.WriteOnly }) {
+			if len(properties) == 0 || slices.ContainsFunc(properties, sch.IsForbidden) {
 				delete(value, name)
 				continue
 			}
@@ -102,7 +100,7 @@ func named(schemas []*openapi3.Schema, value any) any {
 	case []any:
 		for _, s := range schemas {
 			for i := range value {
-				value[i] = named([]*openapi3.Schema{sch.Of(s.Items)}, value[i])
+				value[i] = named([]*sch.Schema{sch.Of(s.Items2020)}, value[i])
 			}
 		}
 	}

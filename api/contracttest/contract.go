@@ -19,8 +19,8 @@
 //     that is broken, or untried without a reason in the options. What the package cannot test is
 //     untried, too: see [Contract.Promises].
 //
-// One library reads the document, kin-openapi, and another one judges bodies by their schemas, jsonschema: it
-// reads numbers as they are written, and patterns as OpenAPI means them.
+// All schemas, of whatever version, become JSON Schema 2020-12 and are compiled by one library, jsonschema. It reads numbers
+// as they are written, and patterns as OpenAPI means them. Values are made and judged by what it has compiled.
 //
 // This package only joins others. Package scenario has the language of tests, and package report what they
 // have shown. In internal are, from the bottom up: jsonvalue, values of JSON; known, those that responses
@@ -59,6 +59,7 @@ type T interface {
 
 // Contract is a document and its options, with a record of what tests observed.
 type Contract struct {
+	text     []byte // of the document
 	document *document.Document
 	options  Options
 	judge    *judge.Judge
@@ -110,6 +111,7 @@ func New(text []byte, o Options) (*Contract, error) {
 	}
 	o.Header = canonical(o.Header)
 	c := &Contract{
+		text:     text,
 		document: read,
 		options:  o,
 		seed:     seed,

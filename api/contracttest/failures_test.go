@@ -15,7 +15,8 @@ import (
 
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 
-	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	sch "github.com/plantstore/plantstore/api/contracttest/internal/schema"
 )
 
 // faulty is a service that responds to everything with the same response.
@@ -29,7 +30,7 @@ func (f faulty) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: f.status, Header: f.header.Clone(), Body: io.NopCloser(strings.NewReader(f.body)), Request: r}, nil
 }
 
-var xID = openapi3.Headers{"X-Id": {Value: &openapi3.Header{Parameter: openapi3.Parameter{Schema: openapi3.NewSchemaRef("", openapi3.NewStringSchema())}}}}
+var xID = map[string]*document.Header{"X-Id": {Schema: sch.Of(nil)}}
 
 // titlesOf are the titles of causes, sorted.
 func titlesOf(causes []Cause) (titles []string) {
@@ -66,7 +67,7 @@ func TestCauses(t *testing.T) {
 		"an undocumented status": {faulty{418, http.Header{}, ""}, []string{"the status 418 is not documented", "getThing: refuses valid requests with 418"}},
 	} {
 		c := small(Options{})
-		c.document.Operations[0].Spec.Responses.Value("200").Value.Headers = xID
+		c.document.Operations[0].Responses["200"].Headers = xID
 		try(c, Target{URL: "http://things.example", Transport: want.faulty})
 		causes := c.Causes()
 		for _, cause := range want.causes {

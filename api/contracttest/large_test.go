@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	sch "github.com/plantstore/plantstore/api/contracttest/internal/schema"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
@@ -17,9 +16,9 @@ import (
 
 // stub is a service of any document that responds with generated values.
 func stub(c *Contract) *service {
-	g := values.New(values.Settings{Direction: sch.Received})
+	g := values.New(values.Settings{})
 	s := &service{contract: c, respond: map[string]func(call) *reply{}, credentials: Credentials{}}
-	for name := range c.document.Schemes() {
+	for name := range c.document.Schemes {
 		s.credentials[name] = name + ":secret"
 	}
 	respond := func(r *document.Operation, status int) *reply {
@@ -34,7 +33,7 @@ func stub(c *Contract) *service {
 	for _, r := range c.document.Operations {
 		status := 0
 		for code := 200; code < 400 && status == 0; code++ {
-			if r.Spec.Responses.Status(code) != nil {
+			if r.Lists(code) {
 				status = code
 			}
 		}

@@ -43,7 +43,21 @@ type service struct {
 	isExact     bool                                           // responses have only members that schemas name
 
 	// Requests come at the same time, and the functions change what they share.
-	mu sync.Mutex
+	mu   sync.Mutex
+	once sync.Once
+	read *openapi3.T
+}
+
+// spec is the document as kin-openapi reads it.
+func (s *service) spec() *openapi3.T {
+	s.once.Do(func() {
+		read, err := openapi3.NewLoader().LoadFromData(s.contract.text)
+		if err != nil {
+			panic(err) // a mistake in a test
+		}
+		s.read = read
+	})
+	return s.read
 }
 
 // kinFormats are the formats of the engine, of which kin-openapi does not define all.
@@ -116,10 +130,11 @@ func (s *service) reply(r *http.Request) *reply {
 	text, _ := io.ReadAll(r.Body)
 	r.Body = io.NopCloser(bytes.NewReader(text))
 	r.ContentLength, r.GetBody = int64(len(text)), nil // kin-openapi prefers GetBody
-	item := s.contract.document.Spec.Paths.Value(route.Template)
+	spec := s.spec()
+	item := spec.Paths.Value(route.Template)
 	input := &openapi3filter.RequestValidationInput{
 		Request: r, PathParams: parameters,
-		Route: &routers.Route{Spec: s.contract.document.Spec, Path: route.Template, PathItem: item, Method: r.Method, Operation: route.Spec},
+		Route: &routers.Route{Spec: spec, Path: route.Template, PathItem: item, Method: r.Method, Operation: item.GetOperation(r.Method)},
 		Options: &openapi3filter.Options{
 			AuthenticationFunc: s.authenticate, SkipSettingDefaults: true,
 			// Not defined for all of kin-openapi: the engine must bring them itself.
@@ -127,7 +142,11 @@ func (s *service) reply(r *http.Request) *reply {
 		},
 	}
 	if requirements := route.Requirements(); len(requirements) > 0 {
-		if err := openapi3filter.ValidateSecurityRequirements(r.Context(), input, requirements); err != nil {
+		var all openapi3.SecurityRequirements
+		for _, requirement := range requirements {
+			all = append(all, openapi3.SecurityRequirement(requirement))
+		}
+		if err := openapi3filter.ValidateSecurityRequirements(r.Context(), input, all); err != nil {
 			return fail(401)
 		}
 	}
@@ -147,7 +166,7 @@ func (s *service) reply(r *http.Request) *reply {
 		c.body, _ = value.(map[string]any)
 		// kin-openapi reads integers as float64, so 2^63 passes as an int64, and a large fraction as an integer.
 		_, schema := route.Body()
-		for _, f := range s.contract.judge.Schemas.Faults("", schema, value, sch.Request) {
+		for _, f := range sch.Faults("", schema, value) {
 			if f.Keyword == "format" || f.Keyword == "type" {
 				return fail(400)
 			}
@@ -187,7 +206,7 @@ func (s *service) shown(operation *document.Operation, a *toy.Response) *reply {
 	if len(response.Content) > 0 {
 		body := a.Body
 		if s.isExact {
-			body = named([]*openapi3.Schema{operation.ResultOf(a.Status)}, body)
+			body = named([]*sch.Schema{operation.ResultOf(a.Status)}, body)
 		}
 		shown = newReply(a.Status, body)
 	}
@@ -203,7 +222,7 @@ func (s *service) shown(operation *document.Operation, a *toy.Response) *reply {
 func (s *service) authenticate(_ context.Context, in *openapi3filter.AuthenticationInput) error {
 	sent := in.RequestValidationInput.Request
 	want := httptest.NewRequest(http.MethodGet, "/", nil)
-	run.Apply(want, in.SecurityScheme, s.credentials[in.SecuritySchemeName])
+	run.Apply(want, s.contract.document.Scheme(in.SecuritySchemeName), s.credentials[in.SecuritySchemeName])
 	for name := range want.Header {
 		if name == "Cookie" {
 			if c, err := sent.Cookie(in.SecurityScheme.Name); err != nil || c.Value != s.credentials[in.SecuritySchemeName] {

@@ -75,6 +75,7 @@ var plainNames = map[scenario.PromiseKind]string{
 	scenario.LeftOut:             "requests: left out", // the reason is beside it
 	scenario.NeedsUnread:         "requests: they need what is not in the document, or not understood",
 	scenario.UnwritableBody:      "requests: its body is required and has no media type that a test can write",
+	scenario.UnknownBody:         "requests: no body is known that its schema allows; an example in the document helps",
 	scenario.UnwritableParameter: "requests: no value for its required parameter PLACE",
 	scenario.EndlessSchema:       "values of schemas that refer to each other in many ways",
 	scenario.UntestedMediaType:   "body as PLACE",

@@ -98,6 +98,7 @@ const (
 	LeftOut             PromiseKind = "left-out"
 	NeedsUnread         PromiseKind = "needs-unread"
 	UnwritableBody      PromiseKind = "unwritable-body"
+	UnknownBody         PromiseKind = "unknown-body"
 	UnwritableParameter PromiseKind = "unwritable-parameter"
 	EndlessSchema       PromiseKind = "endless-schema"
 	UntestedMediaType   PromiseKind = "untested-media-type"

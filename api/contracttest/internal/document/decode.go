@@ -10,11 +10,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/go-json-experiment/json/jsontext"
 	"go.yaml.in/yaml/v4"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 )
 
 // errNoObject means that a text has a value, but none that could be a document.
@@ -29,22 +29,23 @@ func (d *Document) read(text []byte) error {
 	t := &translator{root: root, report: d.report}
 	t.tidy()
 	version, _ := root["openapi"].(string)
+	// OpenAPI 3.2 is read as 3.1, which it adds to.
+	isModern := strings.HasPrefix(version, "3.") && !strings.HasPrefix(version, "3.0")
 	switch {
 	case root["swagger"] == "2.0":
-		if err := t.fromSwagger(); err != nil {
-			return err
-		}
-	case strings.HasPrefix(version, "3."):
-		// OpenAPI 3.2 is read as 3.1, which it adds to.
-		t.modern = !strings.HasPrefix(version, "3.0")
-	default:
+		t.root = swagger{root, d.report}.converted()
+	case !strings.HasPrefix(version, "3."):
 		return fmt.Errorf("is neither OpenAPI 3 nor Swagger 2.0: its member openapi is %v", root["openapi"])
 	}
+	t.library = schema.NewLibrary(t.root, isModern, d.report)
 	t.translate()
-	d.Spec, err = load(t.root)
+	d.library = t.library
+	request, err := t.library.Compile(schema.Request)
 	if err != nil {
-		d.Spec, err = t.loadParts(err)
+		return err
 	}
+	received, err := t.library.Compile(schema.Received)
+	d.reader = &reader{root: t.root, request: request, received: received}
 	return err
 }
 
@@ -155,20 +156,6 @@ func isScalar(node *yaml.Node) bool {
 	return node.Kind == yaml.ScalarNode && node.ShortTag() != "!!merge"
 }
 
-// load makes a document of kin-openapi.
-func load(root map[string]any) (*openapi3.T, error) {
-	text, err := json.Marshal(root)
-	if err != nil {
-		return nil, err
-	}
-	spec, err := openapi3.NewLoader().LoadFromData(text)
-	// kin-openapi tries JSON and YAML. The words of encoding/json differ between versions of Go and name no place.
-	if wrong, ok := errors.AsType[*yaml.LoadErrors](err); ok {
-		return nil, fmt.Errorf("a value has the wrong type: %s", wrong.Errors[0].Message)
-	}
-	return spec, err
-}
-
 // tidy leaves out of the document itself what no test needs, and what is not of the type that it must have: the
 // version 1.0 is a number in YAML.
 func (t *translator) tidy() {
@@ -196,7 +183,6 @@ func (t *translator) tidy() {
 
 // translate writes the members of the document itself, and then all that is in it.
 func (t *translator) translate() {
-	t.root["openapi"] = "3.0.3"
 	for _, name := range []string{"webhooks", "jsonSchemaDialect", "$self"} {
 		if t.root[name] != nil {
 			t.report("the document, %s", name)

@@ -4,30 +4,30 @@
 // Documents of real services are seldom valid as a whole. So whatever is not understood is left out,
 // listed in [Document.Unsupported], and the rest is tested. Reading goes this way:
 //
-//  1. decode.go reads JSON, or YAML as if it were JSON, and swagger.go converts Swagger 2.0.
-//  2. translate.go leaves out what is not understood, and writes what OpenAPI 3.1 says as 3.0 says it
-//     (modern.go), so that all other packages know one kind of schema.
-//  3. parts.go reads the operations one by one if kin-openapi cannot read all of them together.
+//  1. decode.go reads JSON, or YAML as if it were JSON, and swagger.go converts Swagger 2.0. The document is a tree from
+//     then on.
+//  2. translate.go leaves out of it what is not understood, and puts each schema into a library (package schema), so that
+//     all other packages know one kind of schema.
+//  3. spec.go reads parameters, bodies, responses and operations from the tree.
 //  4. review.go looks into all schemas for what no judge can check.
 //
 // What is left out is never silently accepted: each line of Unsupported becomes a promise that is untried,
 // so that the report says how much of the document was not tested.
 //
 // A [Document] has operations, each with its parameters, bodies and responses (operation.go) and with
-// what opens it (security.go). Schemas are those of kin-openapi. writing.go writes the value of a
+// what opens it (security.go). writing.go writes the value of a
 // parameter into a request as its style says, and unread.go knows what the document lacks.
 package document
 
 import (
-	"context"
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
@@ -40,49 +40,55 @@ type Document struct {
 	// Operations are in an order in which the first one that fits a path serves it.
 	Operations []*Operation
 	// Headers are those of the components, by name.
-	Headers openapi3.Headers
+	Headers map[string]*Header
+	// Schemes are the security schemes, by name.
+	Schemes map[string]*Scheme
+	// Servers are where the service may be.
+	Servers []Server
 	// Unsupported is what the document has and the engine cannot test, each once.
 	Unsupported []scenario.Promise
-	// Spec is the document as kin-openapi reads it.
-	Spec *openapi3.T
+
+	library  *schema.Library
+	reader   *reader
+	security []Requirement // of operations that say nothing of it; nil: the document says nothing, either
 }
 
 // Parse reads a document of OpenAPI 3 or Swagger 2.0. What it does not understand it reports and leaves out.
 func Parse(text []byte) (parsed *Document, err error) {
-	defer func() {
-		// Kin-openapi has faults of its own.
-		if fault := recover(); fault != nil {
-			parsed = nil
-			err = fmt.Errorf("cannot be read: %v", fault)
-		}
-	}()
 	d := &Document{}
 	if err := d.read(text); err != nil {
 		return nil, err
 	}
-	d.validate()
-	d.Title = d.Spec.Info.Title
-	d.Version = d.Spec.Info.Version
-	d.Base = basePath(d.Spec.Servers)
-	if d.Spec.Components != nil {
-		d.Headers = d.Spec.Components.Headers
+	r := d.reader
+	info := jsonvalue.Object(r.root["info"])
+	d.Title = textAt(info, "title")
+	d.Version = textAt(info, "version")
+	d.Servers = r.servers()
+	d.Base = basePath(d.Servers)
+	d.Headers = r.headers(r.component("headers"))
+	d.Schemes = r.schemes()
+	d.security = requirements(r.root["security"])
+	if err := d.addOperations(); err != nil {
+		return nil, err
 	}
-	d.addOperations()
 	d.review()
 	return d, nil
 }
 
-// validate reports that a document is not valid. It is used all the same. Most published documents break
-// some rule, and their services can be tested nevertheless.
-func (d *Document) validate() {
-	err := d.Spec.Validate(context.Background(),
-		openapi3.DisableSchemaPatternValidation(), openapi3.DisableSchemaDefaultsValidation(),
-		openapi3.AllowExtraSiblingFields(silent...)) // they are of OpenAPI 3.1, and harm in no version
-	if err != nil {
-		reason, _, _ := strings.Cut(err.Error(), "\n")
-		d.report("the document, is not valid: %s", reason)
+// Component returns the schema of a component, for values in a direction, or one that allows any value.
+func (d *Document) Component(name string, direction schema.Direction) *schema.Schema {
+	schemas := d.reader.request
+	if direction == schema.Received {
+		schemas = d.reader.received
 	}
+	return schemas.Of(d.reader.component("schemas")[name])
 }
+
+// Components are the names of the schemas that are components, sorted.
+func (d *Document) Components() []string { return jsonvalue.Names(d.reader.component("schemas")) }
+
+// TextOf is a schema as JSON, or nothing if it says nothing.
+func (d *Document) TextOf(of *schema.Schema) string { return d.library.Text(of) }
 
 // report reports once that something of the document cannot be tested.
 func (d *Document) report(format string, args ...any) { d.Unsupport("", format, args...) }
@@ -96,7 +102,7 @@ func (d *Document) Unsupport(operation, format string, args ...any) {
 }
 
 // basePath is the path of the first server. One with variables is not known before they are set.
-func basePath(servers openapi3.Servers) string {
+func basePath(servers []Server) string {
 	if len(servers) == 0 || strings.Contains(servers[0].URL, "{") {
 		return ""
 	}
@@ -109,11 +115,10 @@ func basePath(servers openapi3.Servers) string {
 
 // addOperations adds the operations. A literal path comes before a template that it also fits. The order of
 // the document says nothing: it is a map.
-func (d *Document) addOperations() {
-	for template, item := range d.Spec.Paths.Map() {
-		for method, operation := range item.Operations() {
-			d.Operations = append(d.Operations, newOperation(d.Spec, method, template, item, operation))
-		}
+func (d *Document) addOperations() (err error) {
+	d.Operations, err = d.reader.operations(d.report)
+	for _, operation := range d.Operations {
+		operation.security = cmp.Or(operation.security, &d.security)
 	}
 	slices.SortFunc(d.Operations, func(one, other *Operation) int {
 		if more := strings.Count(one.Template, "{") - strings.Count(other.Template, "{"); more != 0 {
@@ -121,6 +126,7 @@ func (d *Document) addOperations() {
 		}
 		return strings.Compare(one.Template+one.Method, other.Template+other.Method)
 	})
+	return err
 }
 
 // Find returns the operation that a request is for, or nil.
@@ -154,27 +160,17 @@ func (d *Document) Operation(id string) *Operation {
 
 // Names reports whether a request may have a parameter, or a member in its JSON, with a name.
 func (d *Document) Names(name string) bool {
-	seen := map[*openapi3.Schema]bool{}
 	return slices.ContainsFunc(d.Operations, func(o *Operation) bool {
-		isIt := func(parameter *openapi3.Parameter) bool { return parameter.Name == name }
+		isIt := func(parameter *Parameter) bool { return parameter.Name == name }
 		body := o.BodySchema()
-		return slices.ContainsFunc(o.Parameters, isIt) || body != nil && hasMember(body, name, seen)
+		return slices.ContainsFunc(o.Parameters, isIt) || body != nil && hasMember(body, name)
 	})
 }
 
-// hasMember reports whether a value of a schema that was not seen yet may have a member with a name, at any depth.
-func hasMember(of *openapi3.Schema, name string, seen map[*openapi3.Schema]bool) bool {
-	if seen[of] {
-		return false
-	}
-	seen[of] = true
-	parts := slices.Concat(of.AllOf, of.AnyOf, of.OneOf, openapi3.SchemaRefs{of.Items, of.AdditionalProperties.Schema})
-	for _, property := range of.Properties {
-		parts = append(parts, property)
-	}
-	return of.Properties[name] != nil || slices.ContainsFunc(parts, func(part *openapi3.SchemaRef) bool {
-		return part != nil && hasMember(schema.Of(part), name, seen)
-	})
+// hasMember reports whether a value of a schema may have a member with a name, at any depth.
+func hasMember(of *schema.Schema, name string) (has bool) {
+	schema.Each(of, func(part *schema.Schema) { has = has || part.Properties[name] != nil })
+	return has
 }
 
 // HasPath reports whether the document has the path, with any method.

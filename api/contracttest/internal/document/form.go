@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 )
@@ -27,7 +25,7 @@ const (
 )
 
 // bodyOf returns the first media type of a body that can be written, and its schema: JSON, a form, or a text.
-func bodyOf(content openapi3.Content) (mediaType string, described *openapi3.Schema) {
+func bodyOf(content Content) (mediaType string, described *schema.Schema) {
 	if mediaType, described = JSONOf(content); described != nil {
 		return mediaType, described
 	}
@@ -38,7 +36,7 @@ func bodyOf(content openapi3.Content) (mediaType string, described *openapi3.Sch
 	}
 	for _, other := range slices.Sorted(maps.Keys(content)) {
 		isRange := strings.Contains(other, "*")
-		if described := schema.Of(content[other].Schema); described.Type.Is("string") && !isRange {
+		if described := schema.Of(content[other].Schema); schema.TypeOf(described) == "string" && !isRange {
 			return other, described
 		}
 	}
@@ -63,7 +61,7 @@ func (o *Operation) Encoded(contentType string, body []byte) (sentType string, s
 }
 
 // encodedObject writes an object as a form: name=Ficus&size=2, or as parts. Of another media type it is left as it is.
-func encodedObject(mediaType string, described *openapi3.Schema, object map[string]any, body []byte) (sentType string, sent []byte) {
+func encodedObject(mediaType string, described *schema.Schema, object map[string]any, body []byte) (sentType string, sent []byte) {
 	switch mediaType {
 	case formMedia:
 		return mediaType, urlEncoded(object)
@@ -104,14 +102,14 @@ func texts(value any) (all []string) {
 //	Content-Disposition: form-data; name="size"
 //
 //	2
-func parts(described *openapi3.Schema, object map[string]any) []byte {
+func parts(described *schema.Schema, object map[string]any) []byte {
 	var text bytes.Buffer
 	writer := multipart.NewWriter(&text)
 	_ = writer.SetBoundary(boundary) // it is valid
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		for _, value := range texts(object[name]) {
 			// Nothing fails in memory.
-			if schema.Of(described.Properties[name]).Format == "binary" {
+			if schema.FormatOf(schema.Of(described.Properties[name])) == "binary" {
 				part, _ := writer.CreateFormFile(name, "file.txt")
 				_, _ = part.Write([]byte(value))
 			} else {

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -9,8 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
@@ -22,46 +21,53 @@ type Operation struct {
 	// The operationId, or method and path if it has none.
 	ID               string
 	Method, Template string
+	// Says is its summary and its description.
+	Says       string
+	Tags       []string
+	Extensions map[string]any
 	// The names of the path parameters, in order.
 	PathNames  []string
-	Parameters []*openapi3.Parameter // also those of the path
-	Spec       *openapi3.Operation
+	Parameters []*Parameter // also those of the path
+	// Content is the body of the request by media type; nil: the document describes none.
+	Content   Content
+	Responses map[string]*Response // by status
 	// A request needs a schema, a parameter or a body that is not in the document, or not understood.
 	NeedsUnread bool
+	// No body is known that its schema allows.
+	LacksBody bool
 
 	// Matches an escaped path, with a group for each of PathNames.
-	path      *regexp.Regexp
-	spec      *openapi3.T
-	responses map[string]*openapi3.ResponseRef // by status
-	examples  map[string]string
+	path         *regexp.Regexp
+	security     *[]Requirement
+	examples     map[string]string
+	needsBody    bool
+	lacksBody    bool // its body is not in the document
+	hasCallbacks bool
 }
 
 // parameterInPath finds a parameter in a path template, with its braces.
 var parameterInPath = regexp.MustCompile(`\{[^}]*\}`)
 
-// newOperation reads an operation. A parameter of the operation replaces that of the path with its name.
-func newOperation(spec *openapi3.T, method, template string, item *openapi3.PathItem, operation *openapi3.Operation) *Operation {
-	if operation.OperationID == "" {
-		operation.OperationID = method + " " + template
-	}
+// operation reads an operation. A parameter of the operation replaces that of the path with its name.
+func (r *reader) operation(method, template string, item, object map[string]any) *Operation {
 	o := &Operation{
-		ID:       operation.OperationID,
-		Method:   method,
-		Template: template,
-		Spec:     operation,
-		spec:     spec,
+		ID:           cmp.Or(textAt(object, "operationId"), method+" "+template),
+		Method:       method,
+		Template:     template,
+		Says:         textAt(object, "summary") + " " + textAt(object, "description"),
+		Tags:         textsOf(object["tags"]),
+		Extensions:   extensions(object),
+		Parameters:   r.parameters(item, object),
+		Responses:    r.responses(object["responses"]),
+		hasCallbacks: len(r.object(object["callbacks"])) > 0,
 	}
-	for _, parameter := range operation.Parameters {
-		o.Parameters = append(o.Parameters, parameter.Value)
+	if body := r.object(object["requestBody"]); body != nil {
+		o.Content = r.content(body["content"], r.request)
+		o.needsBody = body["required"] == true
+		o.lacksBody = body[unread] != nil
 	}
-	for _, parameter := range item.Parameters {
-		if operation.Parameters.GetByInAndName(parameter.Value.In, parameter.Value.Name) == nil {
-			o.Parameters = append(o.Parameters, parameter.Value)
-		}
-	}
-	for _, parameter := range o.Parameters {
-		// Some documents forget to say it.
-		parameter.Required = parameter.Required || parameter.In == "path"
+	if said := requirements(object["security"]); said != nil {
+		o.security = &said
 	}
 	o.fillHoles()
 	literals := parameterInPath.Split(template, -1)
@@ -72,7 +78,6 @@ func newOperation(spec *openapi3.T, method, template string, item *openapi3.Path
 	for _, name := range parameterInPath.FindAllString(template, -1) {
 		o.PathNames = append(o.PathNames, name[1:len(name)-1])
 	}
-	o.responses = operation.Responses.Map()
 	o.examples = o.parameterExamples()
 	return o
 }
@@ -80,7 +85,7 @@ func newOperation(spec *openapi3.T, method, template string, item *openapi3.Path
 // Declared is what the options are told about the operation. Extensions are how a document says what OpenAPI has
 // no word for, as the scope that an operation needs.
 func (o *Operation) Declared() scenario.Operation {
-	return scenario.Operation{ID: o.ID, Extensions: o.Spec.Extensions}
+	return scenario.Operation{ID: o.ID, Extensions: o.Extensions}
 }
 
 // Matches reports whether an escaped path is one of the operation. A slash that is escaped is a part of a
@@ -133,30 +138,30 @@ func (o *Operation) Prefix(parameter int) string {
 }
 
 // Parameter returns a parameter, or nil.
-func (o *Operation) Parameter(in, name string) *openapi3.Parameter {
-	return first(o.Parameters, func(p *openapi3.Parameter) bool {
+func (o *Operation) Parameter(in, name string) *Parameter {
+	return first(o.Parameters, func(p *Parameter) bool {
 		return p.In == in && p.Name == name
 	})
 }
 
 // NeedsIfMatch reports whether a request must have the header If-Match.
 func (o *Operation) NeedsIfMatch() bool {
-	parameter := o.Spec.Parameters.GetByInAndName("header", "If-Match")
+	parameter := o.Parameter("header", "If-Match")
 	return parameter != nil && parameter.Required
 }
 
 // Response returns what the operation documents for a status: the status itself, its class as in 4XX,
 // or the default; or nil.
-func (o *Operation) Response(status int) *openapi3.Response {
+func (o *Operation) Response(status int) *Response {
 	_, response := o.ResponseAs(status)
 	return response
 }
 
 // ResponseAs is Response with the key that it has in the document.
-func (o *Operation) ResponseAs(status int) (key string, response *openapi3.Response) {
+func (o *Operation) ResponseAs(status int) (key string, response *Response) {
 	for _, key := range []string{strconv.Itoa(status), class(status), "default"} {
-		if documented := o.responses[key]; documented != nil {
-			return key, documented.Value
+		if documented := o.Responses[key]; documented != nil {
+			return key, documented
 		}
 	}
 	return "", nil
@@ -166,7 +171,7 @@ func (o *Operation) ResponseAs(status int) (key string, response *openapi3.Respo
 func class(status int) string { return fmt.Sprintf("%dXX", status/100) }
 
 // Lists reports whether the document lists the status itself.
-func (o *Operation) Lists(status int) bool { return o.responses[strconv.Itoa(status)] != nil }
+func (o *Operation) Lists(status int) bool { return o.Responses[strconv.Itoa(status)] != nil }
 
 // Succeeds reports whether a status is a success of the operation. Where the document lists successes,
 // "default" is not one of them. A default beside listed successes is for failures, whatever its status is.
@@ -181,7 +186,7 @@ func (o *Operation) Succeeds(status int) bool {
 
 // listsSuccess reports whether the document lists a success, as 201 or 2XX.
 func (o *Operation) listsSuccess() bool {
-	for key := range o.responses {
+	for key := range o.Responses {
 		if strings.ContainsAny(key[:1], "23") {
 			return true
 		}
@@ -190,7 +195,7 @@ func (o *Operation) listsSuccess() bool {
 }
 
 // Result is the schema of what the operation responds with if it succeeds, or nil.
-func (o *Operation) Result() *openapi3.Schema {
+func (o *Operation) Result() *schema.Schema {
 	for status := http.StatusOK; status < http.StatusAccepted; status++ {
 		if result := o.ResultOf(status); result != nil && o.Succeeds(status) {
 			return result
@@ -200,7 +205,7 @@ func (o *Operation) Result() *openapi3.Schema {
 }
 
 // ResultOf returns the schema of the JSON in a response with a status, or nil.
-func (o *Operation) ResultOf(status int) *openapi3.Schema {
+func (o *Operation) ResultOf(status int) *schema.Schema {
 	response := o.Response(status)
 	if response == nil {
 		return nil
@@ -215,15 +220,11 @@ func (o *Operation) ResultName(status int) string {
 	if response == nil {
 		return ""
 	}
-	mediaType, described := JSONOf(response.Content)
-	if described == nil || response.Content[mediaType].Schema == nil {
+	_, described := JSONOf(response.Content)
+	if described == nil {
 		return ""
 	}
-	reference := response.Content[mediaType].Schema.Ref
-	if reference == "" && described.Items != nil {
-		reference = described.Items.Ref
-	}
-	return reference[strings.LastIndex(reference, "/")+1:]
+	return cmp.Or(schema.Component(described), schema.Component(schema.Of(described.Items2020)))
 }
 
 // Sends reports whether the response to a success has a header.
@@ -234,8 +235,8 @@ func (o *Operation) Sends(header string) bool {
 
 // SendsLocation reports whether any success has the header Location.
 func (o *Operation) SendsLocation() bool {
-	for status, response := range o.Spec.Responses.Map() {
-		if status[0] == '2' && HasHeader(response.Value.Headers, "Location") {
+	for status, response := range o.Responses {
+		if status[0] == '2' && HasHeader(response.Headers, "Location") {
 			return true
 		}
 	}
@@ -249,23 +250,15 @@ func (o *Operation) Streams() bool {
 }
 
 // HasBody reports whether the document describes a body of the request, of any media type.
-func (o *Operation) HasBody() bool { return o.Spec.RequestBody != nil }
+func (o *Operation) HasBody() bool { return o.Content != nil }
 
 // NeedsBody reports whether a request must have a body.
-func (o *Operation) NeedsBody() bool { return o.HasBody() && o.Spec.RequestBody.Value.Required }
-
-// Content is the body of the request by media type.
-func (o *Operation) Content() openapi3.Content {
-	if !o.HasBody() {
-		return nil
-	}
-	return o.Spec.RequestBody.Value.Content
-}
+func (o *Operation) NeedsBody() bool { return o.HasBody() && o.needsBody }
 
 // Body returns the media type of the body of the request that tests send, and its schema; nil if it has none: JSON, a
 // form, or a text.
-func (o *Operation) Body() (mediaType string, described *openapi3.Schema) {
-	return bodyOf(o.Content())
+func (o *Operation) Body() (mediaType string, described *schema.Schema) {
+	return bodyOf(o.Content)
 }
 
 // HasJSON reports whether the body of the request is JSON.
@@ -275,18 +268,18 @@ func (o *Operation) HasJSON() bool {
 }
 
 // BodySchema is the schema of the body of the request, or nil.
-func (o *Operation) BodySchema() *openapi3.Schema {
+func (o *Operation) BodySchema() *schema.Schema {
 	_, schema := o.Body()
 	return schema
 }
 
 // BodyExamples are the named examples of the JSON body of the request.
-func (o *Operation) BodyExamples() openapi3.Examples {
+func (o *Operation) BodyExamples() map[string]any {
 	mediaType, schema := o.Body()
 	if schema == nil {
 		return nil
 	}
-	return o.Content()[mediaType].Examples
+	return o.Content[mediaType].Examples
 }
 
 // ExamplesOfBody are all examples of the JSON body of the request: those of the media type, and that of the schema.
@@ -297,9 +290,9 @@ func (o *Operation) ExamplesOfBody() (all []any) {
 	}
 	named := o.BodyExamples()
 	for _, name := range slices.Sorted(maps.Keys(named)) {
-		all = append(all, named[name].Value.Value)
+		all = append(all, named[name])
 	}
-	all = append(all, o.Content()[mediaType].Example, described.Example)
+	all = append(all, o.Content[mediaType].Example, schema.Example(described))
 	return slices.DeleteFunc(all, func(example any) bool { return example == nil })
 }
 
@@ -322,7 +315,7 @@ func (o *Operation) parameterExamples() map[string]string {
 }
 
 // JSONOf returns the first media type of the content that is JSON, and its schema.
-func JSONOf(content openapi3.Content) (mediaType string, described *openapi3.Schema) {
+func JSONOf(content Content) (mediaType string, described *schema.Schema) {
 	for _, mediaType := range slices.Sorted(maps.Keys(content)) {
 		if IsJSON(mediaType) {
 			return mediaType, schema.Of(content[mediaType].Schema)

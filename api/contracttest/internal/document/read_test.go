@@ -1,6 +1,7 @@
 package document
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -10,8 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 	"github.com/plantstore/plantstore/internal/testing/golden"
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
@@ -44,7 +44,7 @@ func described(t *testing.T, d *Document) string {
 	for _, reported := range unsupported {
 		line("not tested: %.150s", reported)
 	}
-	for _, name := range slices.Sorted(maps.Keys(d.Schemes())) {
+	for _, name := range slices.Sorted(maps.Keys(d.Schemes)) {
 		line("scheme %s in the header %q", name, CredentialHeader(d.Scheme(name)))
 	}
 	line("challenges %v", slices.Sorted(slices.Values(d.ChallengeSchemes())))
@@ -71,14 +71,14 @@ func described(t *testing.T, d *Document) string {
 			wanted, isJSON := ParameterSchema(parameter)
 			example, _ := o.ParameterExamples()[parameter.Name]
 			two, _ := Written(parameter, []any{"a", "b"})
-			line("  parameter %s in %s: %s, required %t, JSON %t, example %q, two as %q", parameter.Name, parameter.In, inJSON(wanted), parameter.Required, isJSON, example, two)
+			line("  parameter %s in %s: %s, required %t, JSON %t, example %q, two as %q", parameter.Name, parameter.In, inWords(d, wanted), parameter.Required, isJSON, example, two)
 			if o.Parameter(parameter.In, parameter.Name) != parameter {
 				t.Errorf("%s finds another parameter %s in %s", o.ID, parameter.Name, parameter.In)
 			}
 		}
 		examples, named := o.ExamplesOfBody(), o.BodyExamples()
 		if mediaType, body := o.Body(); body != nil {
-			line("  body of %s: %.300s", mediaType, inJSON(body))
+			line("  body of %s: %.300s", mediaType, inWords(d, body))
 			line("  examples %v, by name %v", inJSON(examples), slices.Sorted(maps.Keys(named)))
 		}
 		for _, status := range []int{200, 201, 202, 204, 302, 400, 404, 500} {
@@ -89,27 +89,31 @@ func described(t *testing.T, d *Document) string {
 				}
 				continue
 			}
-			line("  %d as %s, success %t, of %v, result %s %.80s", status, key, o.Succeeds(status), slices.Sorted(maps.Keys(response.Content)), o.ResultName(status), inJSON(o.ResultOf(status)))
+			line("  %d as %s, success %t, of %v, result %s %.80s", status, key, o.Succeeds(status), slices.Sorted(maps.Keys(response.Content)), o.ResultName(status), inWords(d, o.ResultOf(status)))
 		}
-		line("  result %.80s", inJSON(o.Result()))
+		line("  result %.80s", inWords(d, o.Result()))
 	}
-	if d.Spec.Components != nil {
-		line("")
-		for _, name := range slices.Sorted(maps.Keys(d.Spec.Components.Schemas)) {
-			line("schema %s: %.120s", name, inJSON(d.Spec.Components.Schemas[name].Value))
-			for _, member := range slices.Sorted(maps.Keys(d.Spec.Components.Schemas[name].Value.Properties)) {
-				line("  %s: %s", member, inJSON(d.Spec.Components.Schemas[name].Value.Properties[member]))
-			}
+	line("")
+	for _, name := range d.Components() {
+		component := d.Component(name, schema.Request)
+		line("schema %s: %.120s", name, d.TextOf(component))
+		for _, member := range slices.Sorted(maps.Keys(component.Properties)) {
+			line("  %s: %s", member, d.TextOf(component.Properties[member]))
 		}
 	}
 	return text.String()
 }
 
-// inJSON is a value as JSON, or nothing for none.
-func inJSON(value any) string {
-	if described, is := value.(*openapi3.Schema); is && described == nil {
+// inWords is a schema as JSON, or a dash for none.
+func inWords(d *Document, described *schema.Schema) string {
+	if described == nil {
 		return "-"
 	}
+	return cmp.Or(d.TextOf(described), "{}")
+}
+
+// inJSON is a value as JSON, or nothing for none.
+func inJSON(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return err.Error()

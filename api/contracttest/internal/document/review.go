@@ -4,31 +4,29 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 )
 
-// review looks for what no judge can check, reports it, and takes out what would make kin-openapi fail. It
-// comes last, when all that is left of the document is known.
+// review reports what no judge can check. It comes last, when all that is left of the document is known.
 func (d *Document) review() {
-	r := reviewer{document: d, seen: map[*openapi3.Schema]bool{}}
+	r := reviewer{document: d, seen: map[string]bool{}}
 	for _, operation := range d.Operations {
 		for _, parameter := range operation.Parameters {
 			where := operation.ID + ", parameter " + parameter.Name
 			r.schema(where, parameter.Schema)
 			r.content(where, parameter.Content)
 		}
-		r.content(operation.ID+", body", operation.Content())
-		for status, response := range operation.Spec.Responses.Map() {
+		r.content(operation.ID+", body", operation.Content)
+		r.examples(operation)
+		for status, response := range operation.Responses {
 			where := operation.ID + ", " + status
-			r.content(where, response.Value.Content)
-			for name, header := range response.Value.Headers {
-				r.schema(where+", header "+name, header.Value.Schema)
+			r.content(where, response.Content)
+			for name, header := range response.Headers {
+				r.schema(where+", header "+name, header.Schema)
 			}
 		}
-		if len(operation.Spec.Callbacks) > 0 {
+		if operation.hasCallbacks {
 			d.Unsupport(operation.ID, "callbacks")
 		}
 	}
@@ -37,46 +35,47 @@ func (d *Document) review() {
 // reviewer visits each schema once.
 type reviewer struct {
 	document *Document
-	seen     map[*openapi3.Schema]bool
+	seen     map[string]bool // by location: those of a request and of a response are two
+}
+
+// examples reports examples of a body that its schema forbids: no test sends them.
+func (r reviewer) examples(operation *Operation) {
+	examples := operation.BodyExamples()
+	for _, name := range jsonvalue.Names(examples) {
+		if faults := schema.Faults("body", operation.BodySchema(), examples[name]); len(faults) > 0 {
+			r.document.Unsupport(operation.ID, "example %s, which its schema forbids: %s", name, faults[0])
+		}
+	}
 }
 
 // content visits the schemas of a body, by media type.
-func (r reviewer) content(where string, content openapi3.Content) {
+func (r reviewer) content(where string, content Content) {
 	for _, mediaType := range slices.Sorted(maps.Keys(content)) {
 		r.schema(where, content[mediaType].Schema)
 	}
 }
 
 // schema visits a schema and those in it, unless it was visited before.
-func (r reviewer) schema(where string, reference *openapi3.SchemaRef) {
-	visited := schema.Of(reference)
-	if r.seen[visited] {
+func (r reviewer) schema(where string, visited *schema.Schema) {
+	if visited == nil || r.seen[visited.Location] {
 		return
 	}
-	r.seen[visited] = true
-	r.pattern(where, visited)
-	if visited.Discriminator != nil {
+	r.seen[visited.Location] = true
+	if !schema.IsChecked(visited) {
+		r.document.report("%s: pattern %q is not one that can be checked", where, visited.Pattern)
+	}
+	if r.document.library.Node(visited)["discriminator"] != nil {
 		r.document.report("%s: the discriminator; its schemas are checked as oneOf or anyOf", where)
-		visited.Discriminator = nil
 	}
-	if visited.Type.Is("string") && !schema.IsKnownFormat(visited.Format) {
-		r.document.report("%s: format %q", where, visited.Format)
+	if format := schema.FormatOf(visited); schema.TypeOf(visited) == "string" && !schema.IsKnownFormat(format) {
+		r.document.report("%s: format %q", where, format)
 	}
-	for _, name := range slices.Sorted(maps.Keys(visited.Properties)) {
+	for _, name := range jsonvalue.Names(visited.Properties) {
 		r.schema(where+jsonvalue.Pointer(name), visited.Properties[name])
 	}
-	r.schema(where+"/*", visited.Items)
-	r.schema(where+"/additionalProperties", visited.AdditionalProperties.Schema)
-	for _, part := range slices.Concat(visited.AllOf, visited.AnyOf, visited.OneOf, openapi3.SchemaRefs{visited.Not}) {
+	r.schema(where+"/*", visited.Items2020)
+	r.schema(where+"/additionalProperties", schema.More(visited))
+	for _, part := range slices.Concat(visited.AllOf, visited.AnyOf, visited.OneOf, []*schema.Schema{visited.Not}) {
 		r.schema(where, part)
 	}
-}
-
-// pattern takes out a pattern that no library can compile.
-func (r reviewer) pattern(where string, visited *openapi3.Schema) {
-	if schema.IsPattern(visited.Pattern) {
-		return
-	}
-	r.document.report("%s: pattern %q is not one that can be checked", where, visited.Pattern)
-	visited.Pattern = ""
 }

@@ -1,52 +1,33 @@
 package document
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
-
-	"github.com/getkin/kin-openapi/openapi3"
 )
 
 // Requirements returns what opens the operation: one of several sets of schemes. None: it is open. An
 // empty set: it is open, too.
-func (o *Operation) Requirements() []openapi3.SecurityRequirement {
-	if o.Spec.Security != nil {
-		return *o.Spec.Security
-	}
-	return o.spec.Security
-}
+func (o *Operation) Requirements() []Requirement { return *o.security }
 
 // IsOpen reports whether the operation needs no credentials.
 func (o *Operation) IsOpen() bool {
 	requirements := o.Requirements()
-	isEmpty := func(schemes openapi3.SecurityRequirement) bool { return len(schemes) == 0 }
+	isEmpty := func(schemes Requirement) bool { return len(schemes) == 0 }
 	return len(requirements) == 0 || slices.ContainsFunc(requirements, isEmpty)
 }
 
 // SaysNoSecurity reports whether the document says nothing of what opens the operation. It is open then, but
 // documents of services that need a login often say nothing, too.
-func (o *Operation) SaysNoSecurity() bool { return o.Spec.Security == nil && o.spec.Security == nil }
-
-// Schemes are the security schemes of the document, by name.
-func (d *Document) Schemes() openapi3.SecuritySchemes {
-	if d.Spec.Components == nil {
-		return nil
-	}
-	return d.Spec.Components.SecuritySchemes
-}
+func (o *Operation) SaysNoSecurity() bool { return *o.security == nil }
 
 // Scheme returns a security scheme, which is empty if the document has none with the name.
-func (d *Document) Scheme(name string) *openapi3.SecurityScheme {
-	if scheme := d.Schemes()[name]; scheme != nil {
-		return scheme.Value
-	}
-	return &openapi3.SecurityScheme{}
-}
+func (d *Document) Scheme(name string) *Scheme { return cmp.Or(d.Schemes[name], &Scheme{}) }
 
 // CredentialHeader is the header that has the credential of a scheme, or nothing. A key in the query has no
 // header.
-func CredentialHeader(scheme *openapi3.SecurityScheme) string {
+func CredentialHeader(scheme *Scheme) string {
 	switch {
 	case scheme.Type != "apiKey":
 		return "Authorization"
@@ -60,8 +41,8 @@ func CredentialHeader(scheme *openapi3.SecurityScheme) string {
 
 // IsCredential reports whether a header, in its canonical form, has the credential of a scheme.
 func (d *Document) IsCredential(header string) bool {
-	for _, scheme := range d.Schemes() {
-		if CredentialHeader(scheme.Value) == header {
+	for _, scheme := range d.Schemes {
+		if CredentialHeader(scheme) == header {
 			return true
 		}
 	}
@@ -71,10 +52,10 @@ func (d *Document) IsCredential(header string) bool {
 // ChallengeSchemes are the schemes that WWW-Authenticate may name, in lower case. API keys have none:
 // no scheme is registered for them.
 func (d *Document) ChallengeSchemes() (names []string) {
-	for _, scheme := range d.Schemes() {
-		switch scheme.Value.Type {
+	for _, scheme := range d.Schemes {
+		switch scheme.Type {
 		case "http":
-			names = append(names, strings.ToLower(scheme.Value.Scheme))
+			names = append(names, strings.ToLower(scheme.Scheme))
 		case "oauth2", "openIdConnect":
 			names = append(names, "bearer")
 		}

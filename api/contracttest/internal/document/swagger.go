@@ -1,116 +1,208 @@
 package document
 
 import (
-	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
-
-	"github.com/getkin/kin-openapi/openapi2"
-	"github.com/getkin/kin-openapi/openapi2conv"
-	"github.com/getkin/kin-openapi/openapi3"
+	"strings"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 )
 
-// fromSwagger converts a document of Swagger 2.0 to OpenAPI 3.0. The library that does it refuses a whole
-// document for one mistake in it, so wrong references, keywords and operations are left out first.
-func (t *translator) fromSwagger() error {
-	t.walk("", t.root)
-	writeCommas(t.root)
-	paths := jsonvalue.Object(t.root["paths"])
+// swagger converts a document of Swagger 2.0 to OpenAPI 3.0.
+type swagger struct {
+	root   map[string]any
+	report reporter
+}
+
+// converted is the document as one of OpenAPI 3.0.
+func (s swagger) converted() map[string]any {
+	renew(s.root)
+	paths := jsonvalue.Object(s.root["paths"])
 	for template, item := range paths {
+		object := jsonvalue.Object(item)
+		shared := jsonvalue.List(object["parameters"])
+		delete(object, "parameters")
 		for _, method := range methods {
-			t.settle(jsonvalue.Object(jsonvalue.Object(item)[method]))
-		}
-		convertEach(t, template, paths, methods, operationTo3)
-	}
-	schemes := jsonvalue.Object(t.root["securityDefinitions"])
-	convertEach(t, "securityDefinitions", t.root, slices.Collect(maps.Keys(schemes)), openapi2conv.ToV3SecurityScheme)
-	document, err := converted(t.root, openapi2conv.ToV3)
-	if err != nil {
-		return fmt.Errorf("cannot be converted from Swagger 2.0: %w", err)
-	}
-	text, err := json.Marshal(document)
-	if err != nil {
-		return err
-	}
-	root, err := jsonvalue.DecodeLoosely(text)
-	t.root = jsonvalue.Object(root)
-	return err
-}
-
-// operationTo3 converts an operation, to see whether that is possible.
-func operationTo3(old *openapi2.Operation) (*openapi3.Operation, error) {
-	return openapi2conv.ToV3Operation(&openapi3.Components{}, nil, old, nil)
-}
-
-// converted reads a part of a document of Swagger 2.0 and converts it.
-func converted[Old, New any](part any, convert func(*Old) (*New, error)) (*New, error) {
-	var old Old
-	if err := json.Unmarshal(jsonvalue.Encode(part), &old); err != nil {
-		return nil, err
-	}
-	return convert(&old)
-}
-
-// convertEach converts some members of an object, which is one of others by name. Those that cannot be
-// converted are left out and reported.
-func convertEach[Old, New any](t *translator, name string, of map[string]any, members []string, convert func(*Old) (*New, error)) {
-	object := jsonvalue.Object(of[name])
-	for _, member := range members {
-		if _, err := converted(object[member], convert); err != nil {
-			t.report("%s %s: cannot be converted from Swagger 2.0: %v", name, member, err)
-			delete(object, member)
+			if operation := jsonvalue.Object(object[method]); operation != nil {
+				s.operation(template+" "+method, operation, shared)
+			}
 		}
 	}
+	schemes := jsonvalue.Object(s.root["securityDefinitions"])
+	for _, scheme := range schemes {
+		if object := jsonvalue.Object(scheme); object["type"] == "basic" {
+			object["type"] = "http"
+			object["scheme"] = "basic"
+		}
+	}
+	converted := map[string]any{
+		"info": s.root["info"], "paths": paths, "servers": s.servers(),
+		"components": map[string]any{"schemas": s.root["definitions"], "securitySchemes": schemes},
+	}
+	if s.root["security"] != nil {
+		converted["security"] = s.root["security"]
+	}
+	return converted
 }
 
-// writeCommas says of all lists in queries that nothing is said of that they are written with commas. The
-// conversion takes them for pairs, as OpenAPI 3.0 does.
+// renew writes in a whole document what schemas and references have in another way.
 //
-//	{"in": "query", "name": "ids", "type": "array"}   ?ids=1,2, and not ?ids=1&ids=2
-func writeCommas(node any) {
+//	{"$ref": "#/definitions/Thing"}        {"$ref": "#/components/schemas/Thing"}
+func renew(node any) {
 	object := jsonvalue.Object(node)
-	isList := object["in"] == "query" && object["type"] == "array"
-	if isList && object["collectionFormat"] == nil {
-		object["collectionFormat"] = "csv"
+	if reference, refers := object["$ref"].(string); refers {
+		object["$ref"] = strings.Replace(reference, "#/definitions/", "#/components/schemas/", 1)
+	}
+	if object["x-nullable"] == true {
+		object["nullable"] = true
+	}
+	if object["type"] == "file" {
+		object["type"] = "string"
+		object["format"] = "binary"
 	}
 	for _, inner := range slices.Concat(jsonvalue.List(node), slices.Collect(maps.Values(object))) {
-		writeCommas(inner)
+		renew(inner)
 	}
 }
 
-// settle writes into an operation the media types that it inherits from the document, or that Swagger 2.0
-// means where nothing is said. The conversion does neither.
-//
-//	{"consumes": ["application/xml"], "paths": {"/things": {"post": {}}}}
-//
-// becomes
-//
-//	{"post": {"consumes": ["application/xml"], "produces": ["application/json"]}}
-func (t *translator) settle(operation map[string]any) {
-	if operation == nil {
-		return
+// servers are the URLs of the service.
+func (s swagger) servers() (all []any) {
+	host := textAt(s.root, "host")
+	path := textAt(s.root, "basePath")
+	if host == "" {
+		return []any{map[string]any{"url": path}}
 	}
-	for _, name := range []string{"consumes", "produces"} {
-		sources := []any{operation[name], t.root[name], []any{"application/json"}}
-		operation[name] = first(sources, func(types any) bool { return len(jsonvalue.List(types)) > 0 })
+	schemes := textsOf(s.root["schemes"])
+	if len(schemes) == 0 {
+		schemes = []string{"https"}
 	}
-	isForm := func(parameter any) bool {
-		return jsonvalue.Object(jsonvalue.Resolve(t.root, parameter))["in"] == "formData"
+	for _, scheme := range schemes {
+		all = append(all, map[string]any{"url": scheme + "://" + host + path})
 	}
-	if slices.ContainsFunc(jsonvalue.List(operation["parameters"]), isForm) {
-		operation["consumes"] = onlyForms(jsonvalue.List(operation["consumes"]))
+	return all
+}
+
+// mediaTypes are those that an operation takes or gives. It inherits them from the document, and JSON is meant where
+// nothing is said.
+func (s swagger) mediaTypes(operation map[string]any, keyword string) []string {
+	for _, types := range [][]string{textsOf(operation[keyword]), textsOf(s.root[keyword])} {
+		if len(types) > 0 {
+			return types
+		}
+	}
+	return []string{"application/json"}
+}
+
+// operation converts an operation, which has parameters of its path, too.
+func (s swagger) operation(where string, operation map[string]any, shared []any) {
+	var parameters []any
+	fields := map[string]any{}
+	for _, node := range append(jsonvalue.List(operation["parameters"]), shared...) {
+		parameter := jsonvalue.Object(jsonvalue.Normal(jsonvalue.Resolve(s.root, node)))
+		name := textAt(parameter, "name")
+		switch parameter["in"] {
+		case nil:
+			parameters = append(parameters, node) // it is reported as every reference is
+		case "body":
+			if operation["requestBody"] != nil {
+				s.report("%s: has several bodies; the last one counts", where)
+			}
+			operation["requestBody"] = map[string]any{
+				"required": parameter["required"],
+				"content":  contentOf(s.mediaTypes(operation, "consumes"), parameter["schema"]),
+			}
+		case "formData":
+			fields[name] = parameter
+		default:
+			parameters = append(parameters, converted(parameter))
+		}
+	}
+	operation["parameters"] = parameters
+	if len(fields) > 0 {
+		operation["requestBody"] = s.form(operation, fields)
+	}
+	responses := jsonvalue.Object(operation["responses"])
+	for status, node := range responses {
+		if response := jsonvalue.Object(jsonvalue.Normal(jsonvalue.Resolve(s.root, node))); response != nil {
+			responses[status] = s.response(operation, response)
+		}
 	}
 }
 
-// formTypes are the media types of forms, the usual one first.
-var formTypes = []any{"application/x-www-form-urlencoded", "multipart/form-data"}
+// contentOf is a body that has one schema in each of some media types.
+func contentOf(types []string, schema any) map[string]any {
+	content := map[string]any{}
+	for _, mediaType := range types {
+		content[mediaType] = map[string]any{"schema": jsonvalue.Normal(schema)}
+	}
+	return content
+}
 
-// onlyForms leaves out media types that no form has: tools list the one of JSON for every operation.
-func onlyForms(types []any) []any {
-	isNoForm := func(mediaType any) bool { return !slices.Contains(formTypes, mediaType) }
-	forms := slices.DeleteFunc(slices.Clone(types), isNoForm)
-	return slices.Concat(forms, formTypes)[:max(len(forms), 1)]
+// ofParameter are the members of a parameter that are not of its schema.
+var ofParameter = []string{"name", "in", "description", "required", "collectionFormat", "allowEmptyValue"}
+
+// schemaIn is the schema in a parameter or a header of Swagger 2.0, which has its keywords.
+func schemaIn(parameter map[string]any) map[string]any {
+	schema := maps.Clone(parameter)
+	maps.DeleteFunc(schema, func(name string, _ any) bool { return slices.Contains(ofParameter, name) })
+	return schema
+}
+
+// styles are the styles of lists in a query, by collectionFormat. They are written with commas where nothing is said.
+var styles = map[string]string{"ssv": "spaceDelimited", "pipes": "pipeDelimited"}
+
+// converted is a parameter of OpenAPI 3.0.
+//
+//	{"in": "query", "name": "ids", "type": "array"}   ?ids=1,2, and not ?ids=1&ids=2
+func converted(parameter map[string]any) map[string]any {
+	made := map[string]any{"schema": schemaIn(parameter)}
+	for _, name := range []string{"name", "in", "description", "required"} {
+		if parameter[name] != nil {
+			made[name] = parameter[name]
+		}
+	}
+	if parameter["in"] == "query" && parameter["type"] == "array" {
+		format := textAt(parameter, "collectionFormat")
+		made["explode"] = format == "multi"
+		if style := styles[format]; style != "" {
+			made["style"] = style
+		}
+	}
+	return made
+}
+
+// form is a body of fields. Tools list the media type of JSON for every operation, and no form has it.
+func (s swagger) form(operation, fields map[string]any) map[string]any {
+	properties := map[string]any{}
+	var required []any
+	for _, name := range jsonvalue.Names(fields) {
+		field := jsonvalue.Object(fields[name])
+		properties[name] = schemaIn(field)
+		if field["required"] == true {
+			required = append(required, name)
+		}
+	}
+	schema := map[string]any{"type": "object", "properties": properties}
+	if len(required) > 0 {
+		schema["required"] = required
+	}
+	types := s.mediaTypes(operation, "consumes")
+	types = slices.DeleteFunc(types, func(other string) bool { return other != formMedia && other != multipartMedia })
+	if len(types) == 0 {
+		types = []string{formMedia}
+	}
+	return map[string]any{"required": len(required) > 0, "content": contentOf(types, schema)}
+}
+
+// response is a response of OpenAPI 3.0.
+func (s swagger) response(operation, old map[string]any) map[string]any {
+	headers := map[string]any{}
+	for name, header := range jsonvalue.Object(old["headers"]) {
+		headers[name] = map[string]any{"schema": schemaIn(jsonvalue.Object(header))}
+	}
+	response := map[string]any{"description": old["description"], "headers": headers}
+	if old["schema"] != nil {
+		response["content"] = contentOf(s.mediaTypes(operation, "produces"), old["schema"])
+	}
+	return response
 }

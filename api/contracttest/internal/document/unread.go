@@ -4,8 +4,6 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 )
 
@@ -16,19 +14,16 @@ import (
 // unread is the member that remembers a reference that was taken out. It must begin with x- to be kept.
 const unread = "x-unread"
 
-// IsUnread reports whether a schema stands for one that is not in the document.
-func IsUnread(described *openapi3.Schema) bool { return described.Extensions[unread] != nil }
-
 // places are where a parameter can be.
 var places = []string{"path", "query", "header", "cookie"}
 
 // fillHoles leaves out of the operation what is optional and not in the document, and notes what else of it
 // is not.
 func (o *Operation) fillHoles() {
-	o.Parameters = slices.DeleteFunc(o.Parameters, func(parameter *openapi3.Parameter) bool {
+	o.Parameters = slices.DeleteFunc(o.Parameters, func(parameter *Parameter) bool {
 		// Of a reference that was taken out nothing is left, not even a place. OpenAPI 3.2 has new places.
 		isUnknown := !slices.Contains(places, parameter.In)
-		isLeftOut := isUnknown || isHole(schema.Of(parameter.Schema))
+		isLeftOut := isUnknown || isHole(parameter.Schema)
 		mustBeSent := isUnknown || parameter.Required
 		if isLeftOut && mustBeSent {
 			o.NeedsUnread = true
@@ -43,7 +38,7 @@ func (o *Operation) fillHoles() {
 	if hasMeaning || o.NeedsBody() {
 		o.NeedsUnread = true
 	} else {
-		o.Spec.RequestBody = nil
+		o.Content = nil
 	}
 }
 
@@ -53,28 +48,28 @@ func (o *Operation) bodyIsHole() bool {
 	if described != nil {
 		return isHole(described)
 	}
-	return o.HasBody() && o.Spec.RequestBody.Value.Extensions[unread] != nil
+	return o.lacksBody
 }
 
 // isHole reports whether a value of a schema needs a value of one that is not in the document.
-func isHole(wanted *openapi3.Schema) bool {
-	return needsUnread(wanted, map[*openapi3.Schema]bool{})
+func isHole(wanted *schema.Schema) bool {
+	return needsUnread(wanted, map[*schema.Schema]bool{})
 }
 
 // needsUnread is isHole for schemas that were not seen yet.
-func needsUnread(wanted *openapi3.Schema, seen map[*openapi3.Schema]bool) bool {
-	if seen[wanted] {
+func needsUnread(wanted *schema.Schema, seen map[*schema.Schema]bool) bool {
+	if wanted == nil || seen[wanted] {
 		return false
 	}
 	seen[wanted] = true
 	parts := slices.Concat(wanted.AllOf, wanted.AnyOf, wanted.OneOf)
-	parts = append(parts, wanted.Not, wanted.Items, wanted.AdditionalProperties.Schema)
+	parts = append(parts, wanted.Not, wanted.Items2020, schema.More(wanted))
 	for name, property := range wanted.Properties {
-		canBeLeftOut := IsUnread(schema.Of(property)) && !slices.Contains(wanted.Required, name)
+		canBeLeftOut := schema.IsUnread(property) && !slices.Contains(wanted.Required, name)
 		if !canBeLeftOut {
 			parts = append(parts, property)
 		}
 	}
-	needs := func(part *openapi3.SchemaRef) bool { return part != nil && needsUnread(schema.Of(part), seen) }
-	return IsUnread(wanted) || slices.ContainsFunc(parts, needs)
+	needs := func(part *schema.Schema) bool { return needsUnread(part, seen) }
+	return schema.IsUnread(wanted) || slices.ContainsFunc(parts, needs)
 }

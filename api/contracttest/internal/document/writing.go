@@ -1,14 +1,13 @@
 package document
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
@@ -20,7 +19,7 @@ import (
 
 // ParameterSchema returns the schema of a parameter, and whether its value is
 // JSON ("content") and not text in a style ("schema").
-func ParameterSchema(parameter *openapi3.Parameter) (described *openapi3.Schema, isJSON bool) {
+func ParameterSchema(parameter *Parameter) (described *schema.Schema, isJSON bool) {
 	if _, described := JSONOf(parameter.Content); described != nil {
 		return described, true
 	}
@@ -29,18 +28,14 @@ func ParameterSchema(parameter *openapi3.Parameter) (described *openapi3.Schema,
 
 // Written writes a value as the style of a parameter says, a query with its name. It reports false if
 // the style cannot write it so that a service reads the same value.
-func Written(parameter *openapi3.Parameter, value any) (text string, ok bool) {
+func Written(parameter *Parameter, value any) (text string, ok bool) {
 	if _, isJSON := ParameterSchema(parameter); isJSON {
 		return parameter.Name + "=" + url.QueryEscape(string(jsonvalue.Encode(value))), parameter.In == "query"
 	}
-	method, err := parameter.SerializationMethod()
-	if err != nil {
-		return "", false
-	}
-	w := writer{parameter: parameter, style: method.Style, explode: method.Explode}
-	if parameter.Explode == nil {
-		// kin-openapi explodes other styles of a query, too.
-		w.explode = method.Style == openapi3.SerializationForm
+	w := writer{parameter: parameter, style: cmp.Or(parameter.Style, styleIn[parameter.In])}
+	w.explode = w.style == formStyle
+	if parameter.Explode != nil {
+		w.explode = *parameter.Explode
 	}
 	if !w.split(value) {
 		return "", false
@@ -48,9 +43,19 @@ func Written(parameter *openapi3.Parameter, value any) (text string, ok bool) {
 	return w.join()
 }
 
+// The styles that this file compares with.
+const (
+	formStyle  = "form"
+	labelStyle = "label"
+	deepObject = "deepObject"
+)
+
+// styleIn is the style of a parameter in a place where nothing is said of it.
+var styleIn = map[string]string{"path": "simple", "header": "simple", "query": formStyle, "cookie": formStyle}
+
 // writer writes a parameter: it splits a value into texts, and joins them as the style says.
 type writer struct {
-	parameter *openapi3.Parameter
+	parameter *Parameter
 	style     string
 	explode   bool
 
@@ -81,7 +86,7 @@ func (w *writer) split(value any) bool {
 func (w *writer) items(value any) (items []any, separators string) {
 	switch value := value.(type) {
 	case []any:
-		if w.explode && w.style != openapi3.SerializationLabel {
+		if w.explode && w.style != labelStyle {
 			return value, ""
 		}
 		return value, ",|; ."
@@ -127,18 +132,18 @@ type form struct {
 
 // forms are those of the styles, but for deepObject, which is like no other.
 var forms = map[string]form{
-	openapi3.SerializationSimple:         {separator: ",", exploded: ",", hasObjects: true},
-	openapi3.SerializationLabel:          {begin: ".", separator: ",", exploded: ".", hasObjects: true},
-	openapi3.SerializationMatrix:         {begin: ";", hasName: true, separator: ",", exploded: ";", hasObjects: true},
-	openapi3.SerializationForm:           {hasName: true, separator: ",", exploded: "&", hasObjects: true},
-	openapi3.SerializationSpaceDelimited: {hasName: true, separator: "%20", exploded: "&"},
-	openapi3.SerializationPipeDelimited:  {hasName: true, separator: "%7C", exploded: "&"},
+	"simple":         {separator: ",", exploded: ",", hasObjects: true},
+	labelStyle:       {begin: ".", separator: ",", exploded: ".", hasObjects: true},
+	"matrix":         {begin: ";", hasName: true, separator: ",", exploded: ";", hasObjects: true},
+	formStyle:        {hasName: true, separator: ",", exploded: "&", hasObjects: true},
+	"spaceDelimited": {hasName: true, separator: "%20", exploded: "&"},
+	"pipeDelimited":  {hasName: true, separator: "%7C", exploded: "&"},
 }
 
 // join puts the parts of a value together, or reports false if the style has no way to write them.
 func (w *writer) join() (text string, ok bool) {
 	isObject := w.names != nil
-	if w.style == openapi3.SerializationDeepObject {
+	if w.style == deepObject {
 		return w.deepObject(), isObject
 	}
 	form, isKnown := forms[w.style]

@@ -2,8 +2,6 @@ package document
 
 import (
 	"testing"
-
-	"github.com/getkin/kin-openapi/openapi3"
 )
 
 // The examples of OpenAPI 3.0.3, "Style Examples": members of objects are in the order of their names here.
@@ -60,7 +58,7 @@ func TestWritten(t *testing.T) {
 		{"cookie", "form", true, array, ""},
 		{"cookie", "form", false, "a;b", ""},
 	} {
-		parameter := &openapi3.Parameter{Name: "color", In: c.in, Style: c.style, Explode: &c.explode}
+		parameter := &Parameter{Name: "color", In: c.in, Style: c.style, Explode: &c.explode}
 		got, ok := Written(parameter, c.value)
 		if ok != (c.want != "") || ok && got != c.want {
 			t.Errorf("%s, %s, explode %t: %v is written as %q, %t; want %q", c.in, c.style, c.explode, c.value, got, ok, c.want)
@@ -72,7 +70,7 @@ func TestWritten(t *testing.T) {
 func TestExplodeIsLeftOut(t *testing.T) {
 	t.Parallel()
 	for style, want := range map[string]string{"form": "color=a&color=b", "spaceDelimited": "color=a%20b"} {
-		parameter := &openapi3.Parameter{Name: "color", In: "query", Style: style}
+		parameter := &Parameter{Name: "color", In: "query", Style: style}
 		if got, _ := Written(parameter, []any{"a", "b"}); got != want {
 			t.Errorf("%s is written as %q, want %q", style, got, want)
 		}

@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
@@ -76,7 +75,7 @@ func Encoded(operation *document.Operation, request scenario.Request) scenario.R
 
 // FilledPath fills what is left of a path template with what is known, or is the plainest.
 func (d *Draft) FilledPath(operation *document.Operation, path string) string {
-	isLeft := func(parameter *openapi3.Parameter) bool { return strings.Contains(path, "{"+parameter.Name+"}") }
+	isLeft := func(parameter *document.Parameter) bool { return strings.Contains(path, "{"+parameter.Name+"}") }
 	chosen := d.Lessons.Path(operation, isLeft)
 	for _, parameter := range operation.Parameters {
 		if parameter.In != "path" || !isLeft(parameter) {

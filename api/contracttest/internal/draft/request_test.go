@@ -66,7 +66,7 @@ func TestFilledPathDraws(t *testing.T) {
 	t.Parallel()
 	drafts := library(t)
 	seat := drafts.Document.Operation("getSeat")
-	drafts.Values.MarkIdentity(seat.Parameter("path", "desk").Schema.Value)
+	drafts.Values.MarkIdentity(seat.Parameter("path", "desk").Schema)
 	d := drafts.Draft("a test")
 	var numbers []int
 	for _, path := range []string{"/desks/{desk}/seats/4", "/desks/d/seats/4", "/desks/d/seats/{seat}", "/desks/{desk}/seats/4"} {

@@ -13,8 +13,6 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
@@ -66,7 +64,7 @@ func (s *Drafts) isManaged(x *resources.Resource, operation *document.Operation,
 		return false
 	}
 	taken := x.Create.BodySchema()
-	return taken != nil && operation.Result() == taken
+	return schema.IsSame(taken, operation.Result())
 }
 
 // comparison compares what was sent with what a response has. If it is lenient, a service may have made
@@ -80,10 +78,10 @@ func KeepsLeniently(sent, have any) bool { return comparison{lenient: true}.keep
 // there: the service may add some. A member that is absent is like null.
 //
 //	sent {"name": "a", "size": 1}, have {"id": 7, "name": "a"}: size is lost, if the response has a place for it
-func (c comparison) lost(schemas []*openapi3.Schema, sent, have map[string]any) (names []string) {
+func (c comparison) lost(schemas []*schema.Schema, sent, have map[string]any) (names []string) {
 	for _, name := range slices.Sorted(maps.Keys(sent)) {
 		members := schema.Members(schemas, name)
-		mayBeMissing := len(members) == 0 || schema.IsWriteOnly(members)
+		mayBeMissing := len(members) == 0 || slices.ContainsFunc(members, schema.IsForbidden)
 		isMissing := have[name] == nil && mayBeMissing
 		if !isMissing && !c.keeps(members, sent[name], have[name]) {
 			names = append(names, name)
@@ -93,7 +91,7 @@ func (c comparison) lost(schemas []*openapi3.Schema, sent, have map[string]any) 
 }
 
 // keeps reports whether a value of a response has what was sent.
-func (c comparison) keeps(schemas []*openapi3.Schema, sent, have any) bool {
+func (c comparison) keeps(schemas []*schema.Schema, sent, have any) bool {
 	if c.lenient && isAlike(sent, have) {
 		return true
 	}
@@ -111,7 +109,7 @@ func (c comparison) keeps(schemas []*openapi3.Schema, sent, have any) bool {
 
 // keepsItems compares arrays item by item. If it is lenient, the service may have sorted the items, or added
 // some.
-func (c comparison) keepsItems(items []*openapi3.Schema, sent, have []any) bool {
+func (c comparison) keepsItems(items []*schema.Schema, sent, have []any) bool {
 	if !c.lenient {
 		return slices.EqualFunc(sent, have, func(item, other any) bool { return c.keeps(items, item, other) })
 	}

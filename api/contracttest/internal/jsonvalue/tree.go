@@ -1,6 +1,8 @@
 package jsonvalue
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -16,6 +18,9 @@ func List(value any) []any {
 	list, _ := value.([]any)
 	return list
 }
+
+// Names returns the names of the members of an object, sorted.
+func Names[V any](object map[string]V) []string { return slices.Sorted(maps.Keys(object)) }
 
 // Map returns a copy of an array or object in which change has replaced each value. It gets the name
 // of a member, which is empty for an item. Any other value is returned as it is.

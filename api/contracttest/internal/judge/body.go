@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
@@ -15,7 +13,7 @@ import (
 
 // content is the body of a response beside what the document says of it.
 type content struct {
-	media      *openapi3.MediaType
+	media      *document.MediaType
 	mediaType  string
 	header     string // as it was sent
 	parameters map[string]string
@@ -23,7 +21,7 @@ type content struct {
 
 // contentOf finds the media type of a response in the document, which may have a range, as text/*. A client
 // chooses its decoder by it, so nothing more is looked at if it is wrong.
-func contentOf(described openapi3.Content, x scenario.Interaction) (content, []scenario.Fault) {
+func contentOf(described document.Content, x scenario.Interaction) (content, []scenario.Fault) {
 	header := x.Header.Get("Content-Type")
 	mediaType, parameters, err := mime.ParseMediaType(header)
 	media := described.Get(mediaType)
@@ -36,7 +34,7 @@ func contentOf(described openapi3.Content, x scenario.Interaction) (content, []s
 // body checks the body of a response against the schema for its media type. Where a response must not have more
 // than the document names, that is looked at even if the schema allows it: schemas are open so that they may
 // grow.
-func (j *Judge) body(described openapi3.Content, x scenario.Interaction) []scenario.Fault {
+func (j *Judge) body(described document.Content, x scenario.Interaction) []scenario.Fault {
 	found, faults := contentOf(described, x)
 	if faults != nil {
 		return faults
@@ -47,7 +45,7 @@ func (j *Judge) body(described openapi3.Content, x scenario.Interaction) []scena
 	}
 	return slices.Concat(
 		found.mediaTypeParameters(),
-		schema.Unnamed("", value, schema.Of(found.media.Schema)),
+		schema.Unnamed("", value, found.media.Schema),
 		wrong,
 	)
 }
@@ -63,12 +61,12 @@ func (j *Judge) value(found content, x scenario.Interaction) (value any, wrong [
 // text checks a body that is not JSON. A schema says something of texts only: OpenAPI has no rule for how other
 // media types become values.
 func (j *Judge) text(found content, x scenario.Interaction) []scenario.Fault {
-	wanted := schema.Of(found.media.Schema)
-	isText := strings.HasPrefix(found.mediaType, "text/") && wanted.Type.Is("string")
+	wanted := found.media.Schema
+	isText := strings.HasPrefix(found.mediaType, "text/") && schema.TypeOf(wanted) == "string"
 	if !isText {
 		return nil
 	}
-	faults := j.Schemas.Faults("body", wanted, string(x.Body), schema.Received)
+	faults := schema.Faults("body", wanted, string(x.Body))
 	if found.mediaType == scenario.EventStream {
 		_, wrong := x.Events()
 		faults = append(faults, wrong...)
@@ -82,7 +80,7 @@ func (j *Judge) json(found content, x scenario.Interaction) (value any, wrong []
 	if err != nil {
 		return nil, one("body", "content", "is not one JSON value: "+err.Error())
 	}
-	return value, j.Schemas.Faults("body", schema.Of(found.media.Schema), value, schema.Received)
+	return value, schema.Faults("body", found.media.Schema, value)
 }
 
 // mediaTypeParameters finds a charset, for example, which a strict client of JSON does not know.

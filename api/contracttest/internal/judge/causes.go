@@ -7,8 +7,6 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
@@ -169,7 +167,7 @@ func (j *Judge) placeInResponse(fault scenario.Fault, x scenario.Interaction) sc
 var indexOrKey = regexp.MustCompile(`/([0-9]+|` + schema.UnknownMember + `)(/|$)`)
 
 // describedAs is the schema that the document has for the body of a response, or nil.
-func (j *Judge) describedAs(x scenario.Interaction) *openapi3.SchemaRef {
+func (j *Judge) describedAs(x scenario.Interaction) *schema.Schema {
 	operation := j.Document.Serving(x.Method, x.Path)
 	if operation == nil {
 		return nil
@@ -192,7 +190,7 @@ func pointerOf(fault scenario.Fault) string {
 }
 
 // placeOf finds where the document says what a fault breaks. That a member is required says the object.
-func placeOf(fault scenario.Fault, described *openapi3.SchemaRef) schema.Place {
+func placeOf(fault scenario.Fault, described *schema.Schema) schema.Place {
 	pointer := pointerOf(fault)
 	if fault.Keyword != "required" {
 		return schema.PlaceOf(described, pointer)

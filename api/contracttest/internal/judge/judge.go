@@ -20,7 +20,7 @@
 // [Judge.Faults] if it is of every response. This one demands a Retry-After beside each 429, where the document lists
 // that header. HTTP only allows it (RFC 6585, section 4), and what neither HTTP nor the document demands is no fault:
 //
-//	func (j *Judge) retryAfter(described openapi3.Headers, x scenario.Interaction) []scenario.Fault {
+//	func (j *Judge) retryAfter(described map[string]*document.Header, x scenario.Interaction) []scenario.Fault {
 //		isDue := x.Status == http.StatusTooManyRequests && document.HasHeader(described, "Retry-After")
 //		isRight := !isDue || x.Header.Get("Retry-After") != ""
 //		return require(isRight, "header Retry-After", "required", "is missing beside 429")
@@ -39,7 +39,6 @@ import (
 	"sync"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
-	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
@@ -63,7 +62,6 @@ type Settings struct {
 type Judge struct {
 	Document *document.Document
 	Earlier  map[string]*document.Document // by name
-	Schemas  *schema.Validator
 	Settings Settings
 
 	open    sync.Map // operations that have not refused one without credentials
@@ -75,7 +73,6 @@ func New(of *document.Document, earlier map[string]*document.Document, settings 
 	return &Judge{
 		Document: of,
 		Earlier:  earlier,
-		Schemas:  schema.NewValidator(),
 		Settings: settings,
 	}
 }

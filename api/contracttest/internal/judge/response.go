@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
@@ -43,7 +41,7 @@ func (j *Judge) response(operation *document.Operation, x scenario.Interaction) 
 
 // content checks the body of a response, or that it has none. Without content in the document a service may
 // send one, unless the options say otherwise.
-func (j *Judge) content(described openapi3.Content, x scenario.Interaction) []scenario.Fault {
+func (j *Judge) content(described document.Content, x scenario.Interaction) []scenario.Fault {
 	isUnnamed := len(described) == 0
 	switch {
 	case x.Method == http.MethodHead:
@@ -68,11 +66,11 @@ func empty(keyword string, x scenario.Interaction) []scenario.Fault {
 
 // headers checks the headers of a response against their schemas. Names of headers are the same in any case
 // (RFC 9110, section 5.1).
-func (j *Judge) headers(described openapi3.Headers, got http.Header) (faults []scenario.Fault) {
+func (j *Judge) headers(described map[string]*document.Header, got http.Header) (faults []scenario.Fault) {
 	for name, header := range described {
 		// OpenAPI: it is described by content.
 		if canonical := http.CanonicalHeaderKey(name); canonical != "Content-Type" {
-			faults = append(faults, j.header(name, header.Value, got.Values(name))...)
+			faults = append(faults, j.header(name, header, got.Values(name))...)
 		}
 	}
 	return faults
@@ -80,7 +78,7 @@ func (j *Judge) headers(described openapi3.Headers, got http.Header) (faults []s
 
 // header checks one header with the values that a response has for it. Only Set-Cookie may come in several lines
 // that are no list (RFC 6265, section 3).
-func (j *Judge) header(name string, described *openapi3.Header, values []string) []scenario.Fault {
+func (j *Judge) header(name string, described *document.Header, values []string) []scenario.Fault {
 	where := "header " + name
 	if len(values) == 0 {
 		return require(!described.Required, where, "required", "is missing")
@@ -89,33 +87,33 @@ func (j *Judge) header(name string, described *openapi3.Header, values []string)
 	if len(values) > 1 && !mayRepeat {
 		return one(where, "schema", "is given more than once")
 	}
-	wanted := schema.Of(described.Schema)
+	wanted := described.Schema
 	value, err := ParseText(wanted, values[0])
 	if err != nil {
 		return one(where, "type", err.Error())
 	}
-	return j.Schemas.Faults(where, wanted, value, schema.Received)
+	return schema.Faults(where, wanted, value)
 }
 
 // errNoBoolean means that a text is neither true nor false. strconv would take 1 and T, too.
 var errNoBoolean = errors.New("is not a boolean")
 
 // ParseText reads a value from text as its schema says (style "simple").
-func ParseText(wanted *openapi3.Schema, text string) (value any, err error) {
+func ParseText(wanted *schema.Schema, text string) (value any, err error) {
 	switch {
-	case wanted.Type.Is("integer"):
+	case schema.TypeOf(wanted) == "integer":
 		return strconv.ParseInt(text, 10, 64)
-	case wanted.Type.Is("number"):
+	case schema.TypeOf(wanted) == "number":
 		return strconv.ParseFloat(text, 64)
-	case wanted.Type.Is("boolean"):
+	case schema.TypeOf(wanted) == "boolean":
 		if text != "true" && text != "false" {
 			return nil, errNoBoolean
 		}
 		return text == "true", nil
-	case wanted.Type.Is("array"):
+	case schema.TypeOf(wanted) == "array":
 		array := []any{}
 		for part := range strings.SplitSeq(text, ",") {
-			item, wrong := ParseText(schema.Of(wanted.Items), strings.TrimSpace(part))
+			item, wrong := ParseText(schema.Of(wanted.Items2020), strings.TrimSpace(part))
 			array = append(array, item)
 			err = errors.Join(err, wrong)
 		}
@@ -125,7 +123,7 @@ func ParseText(wanted *openapi3.Schema, text string) (value any, err error) {
 }
 
 // unnamedHeaders finds headers that neither the document nor the options name, if the options forbid them.
-func (j *Judge) unnamedHeaders(named openapi3.Headers, got http.Header) (faults []scenario.Fault) {
+func (j *Judge) unnamedHeaders(named map[string]*document.Header, got http.Header) (faults []scenario.Fault) {
 	if !j.exact() {
 		return nil
 	}

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
@@ -39,7 +37,7 @@ func (j *Judge) isAdded(path string) bool {
 func (j *Judge) undocumented(x scenario.Interaction) (faults []scenario.Fault) {
 	faults = j.withoutOperation(x)
 	for _, name := range j.Settings.EveryResponse {
-		faults = append(faults, j.headers(openapi3.Headers{name: j.Document.Headers[name]}, x.Header)...)
+		faults = append(faults, j.headers(map[string]*document.Header{name: j.Document.Headers[name]}, x.Header)...)
 	}
 	return faults
 }

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
@@ -108,8 +106,8 @@ func (j *Judge) isSeveral(x scenario.Interaction, pointer string) bool {
 	if jsonvalue.Object(value) == nil {
 		return false
 	}
-	return slices.ContainsFunc(described.OneOf, func(branch *openapi3.SchemaRef) bool {
-		return j.Schemas.Allows(schema.Of(branch), value, schema.Request)
+	return slices.ContainsFunc(described.OneOf, func(branch *schema.Schema) bool {
+		return schema.Allows(branch, value)
 	})
 }
 
@@ -147,41 +145,27 @@ func (j *Judge) isCommon(x scenario.Interaction, pointer string) bool {
 	if pointer == "" {
 		return false
 	}
-	own := textOf(schema.At(j.taken(x), pointer))
+	own := j.Document.TextOf(schema.At(j.taken(x), pointer))
 	same := 0
 	for _, operation := range j.Document.Operations {
-		if own != "" && textOf(schema.At(bodyOf(operation), pointer)) == own {
+		if own != "" && j.Document.TextOf(schema.At(bodyOf(operation), pointer)) == own {
 			same++
 		}
 	}
 	return same > fewOperations
 }
 
-// textOf is a schema as JSON, or nothing if it says nothing.
-func textOf(described *openapi3.Schema) string {
-	text, _ := described.MarshalJSON() // what cannot be written says nothing
-	if string(text) == "{}" {
-		return ""
-	}
-	return string(text)
-}
-
 // taken is the schema of the body that a request must have, or nil.
-func (j *Judge) taken(x scenario.Interaction) *openapi3.SchemaRef {
+func (j *Judge) taken(x scenario.Interaction) *schema.Schema {
 	return bodyOf(j.Document.Serving(x.Method, x.Path))
 }
 
 // bodyOf is the schema of the body that an operation takes, or nil.
-func bodyOf(operation *document.Operation) *openapi3.SchemaRef {
+func bodyOf(operation *document.Operation) *schema.Schema {
 	if operation == nil {
 		return nil
 	}
-	mediaType, _ := operation.Body()
-	media := operation.Content().Get(mediaType)
-	if media == nil {
-		return nil
-	}
-	return media.Schema
+	return operation.BodySchema()
 }
 
 // ownOperation is the operation of a request, or nothing if a cause is of a parameter that others have, too.
@@ -199,20 +183,20 @@ func (j *Judge) isShared(x scenario.Interaction, in, name string) bool {
 	if own == nil {
 		return false
 	}
-	return slices.ContainsFunc(own.Parameters, func(parameter *openapi3.Parameter) bool {
+	return slices.ContainsFunc(own.Parameters, func(parameter *document.Parameter) bool {
 		isIt := parameter.Name == name && (in == "" || in == parameter.In)
 		return isIt && slices.ContainsFunc(j.Document.Operations, func(other *document.Operation) bool {
 			same := other.Parameter(parameter.In, name)
-			return other != own && same != nil && isAlike(parameter, same)
+			return other != own && same != nil && j.isAlike(parameter, same)
 		})
 	})
 }
 
 // isAlike reports whether two parameters take the same values.
-func isAlike(parameter, other *openapi3.Parameter) bool {
+func (j *Judge) isAlike(parameter, other *document.Parameter) bool {
 	wanted, _ := document.ParameterSchema(parameter)
 	same, _ := document.ParameterSchema(other)
-	return textOf(wanted) == textOf(same)
+	return j.Document.TextOf(wanted) == j.Document.TextOf(same)
 }
 
 // wronglyRefused is the cause of a valid request that is refused. A promise, if there is one, is the reason.

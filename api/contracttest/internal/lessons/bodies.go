@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/known"
@@ -48,7 +46,7 @@ func (l *Lessons) OptionalPlaces(operation *document.Operation, body any) []stri
 // optionalWithin are the places, in a value at a place, of what may be left out.
 //
 //	{"name": "a", "owner": {"id": 1}, "size": 1}   /owner and /size, if only name is required
-func (l *Lessons) optionalWithin(of *openapi3.Schema, value any, at string, levels int) (places []string) {
+func (l *Lessons) optionalWithin(of *schema.Schema, value any, at string, levels int) (places []string) {
 	if levels == 0 {
 		return nil
 	}
@@ -71,8 +69,8 @@ func (l *Lessons) optionalWithin(of *openapi3.Schema, value any, at string, leve
 }
 
 // itemOf is the schema of the items of an array.
-func (l *Lessons) itemOf(array *openapi3.Schema) *openapi3.Schema {
-	return schema.Of(l.values.Flatten(array).Items)
+func (l *Lessons) itemOf(array *schema.Schema) *schema.Schema {
+	return schema.Of(l.values.Flatten(array).Items2020)
 }
 
 // filler fills a body with known identities, leaves out what the service refuses, and makes texts new where it wants
@@ -80,7 +78,7 @@ func (l *Lessons) itemOf(array *openapi3.Schema) *openapi3.Schema {
 type filler struct {
 	*Lessons
 	lesson Lesson
-	schema *openapi3.Schema
+	schema *schema.Schema
 	own    []string // what the operation is about
 	keeps  string   // the place that a test is about
 	needs  []string
@@ -100,7 +98,7 @@ func (l *Lessons) filler(operation *document.Operation, lesson Lesson) *filler {
 func (f *filler) fill(body any) any { return f.within(f.schema, body, "", deepest) }
 
 // within fills what is in a value at a place.
-func (f *filler) within(of *openapi3.Schema, value any, at string, levels int) any {
+func (f *filler) within(of *schema.Schema, value any, at string, levels int) any {
 	if of == nil || levels == 0 {
 		return value
 	}
@@ -136,7 +134,7 @@ func (f *filler) isKept(place string) bool { return strings.HasPrefix(f.keeps+"/
 //
 //	{"ticket_id": 1}   {"ticket_id": 1000007}, which a response has shown
 //	{"name": "Ficus"}  {"name": "value1000008"}, if the service wants a new one each time
-func (f *filler) member(property *openapi3.Schema, value any, place string, levels int) any {
+func (f *filler) member(property *schema.Schema, value any, place string, levels int) any {
 	if property == nil {
 		return value
 	}
@@ -157,26 +155,26 @@ func (f *filler) member(property *openapi3.Schema, value any, place string, leve
 }
 
 // oneOf is a value, or an array of it if a schema is of arrays.
-func oneOf(of *openapi3.Schema, value any) any {
-	if of.Type.Is("array") {
+func oneOf(of *schema.Schema, value any) any {
+	if schema.TypeOf(of) == "array" {
 		return []any{value}
 	}
 	return value
 }
 
 // mayBeFresh reports whether a value is a placeholder text that the service wants to be new.
-func (f *filler) mayBeFresh(property *openapi3.Schema, value any) bool {
+func (f *filler) mayBeFresh(property *schema.Schema, value any) bool {
 	text, isText := value.(string)
 	if !f.lesson.NeedsFresh || !isText {
 		return false
 	}
-	isChosen := len(property.Enum) > 0 || f.values.IsIdentity(property)
-	return !isChosen && property.Type.Is("string") && f.values.IsPlaceholder(property, text)
+	isChosen := len(schema.ValuesOf(property)) > 0 || f.values.IsIdentity(property)
+	return !isChosen && schema.TypeOf(property) == "string" && f.values.IsPlaceholder(property, text)
 }
 
 // referenceNames are the names under which a member at a place is looked up, or none. The name of what is being
 // created is none: it must be new.
-func (f *filler) referenceNames(property *openapi3.Schema, place string) (names []string) {
+func (f *filler) referenceNames(property *schema.Schema, place string) (names []string) {
 	if f.values.IsIdentity(property) {
 		return nil
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
@@ -121,7 +121,7 @@ func TestDeepBody(t *testing.T) {
 	whole := *body
 	for range 3 {
 		inner := whole
-		whole.Properties = openapi3.Schemas{"text": body.Properties["text"], "mood": body.Properties["mood"], "inner": openapi3.NewSchemaRef("", &inner)}
+		whole.Properties = map[string]*schema.Schema{"text": body.Properties["text"], "mood": body.Properties["mood"], "inner": &inner}
 		whole.Required = []string{"text", "inner"}
 	}
 	*body = whole
@@ -183,19 +183,19 @@ func TestOwnIdentity(t *testing.T) {
 	t.Parallel()
 	l := ordersRead(t)
 	operation := l.document.Operation("createOrder")
-	l.values.MarkIdentity(operation.BodySchema().Properties["customer_id"].Value)
+	l.values.MarkIdentity(operation.BodySchema().Properties["customer_id"])
 	l.Learn(scenario.Interaction{Method: http.MethodGet, Path: "/customers", Status: 200, Body: []byte(`{"customer_id":"c1"}`)})
 	body, _ := l.Body(operation, []byte(`{"customer_id":"id7"}`), "")
 	if string(body) != `{"customer_id":"id7"}` {
 		t.Errorf("the body is %s", body)
 	}
-	l.values.MarkIdentity(operation.BodySchema().Properties["customer_number"].Value)
+	l.values.MarkIdentity(operation.BodySchema().Properties["customer_number"])
 	l.Learn(scenario.Interaction{Method: http.MethodGet, Path: "/customers", Status: 200, Body: []byte(`{"customer_number":{"id":7}}`)})
 	if body, needs := l.Body(operation, []byte(`{"customer_number":8}`), ""); string(body) != `{"customer_number":8}` || needs != nil {
 		t.Errorf("the body is %s, and needs %q", body, needs)
 	}
 	createNote := l.document.Operation("createNote")
-	l.values.MarkIdentity(createNote.BodySchema().Properties["text"].Value)
+	l.values.MarkIdentity(createNote.BodySchema().Properties["text"])
 	if got := l.ValueBy(createNote, Lesson{NeedsFresh: true}, map[string]any{"text": "Ficus"}); string(jsonvalue.Encode(got)) != `{"text":"Ficus"}` {
 		t.Errorf("the body is %v", got)
 	}

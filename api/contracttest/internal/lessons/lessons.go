@@ -26,11 +26,10 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/known"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
@@ -121,15 +120,15 @@ func (l *Lessons) of(operation *document.Operation) *Lesson {
 const deepest = 3
 
 // refers reports whether a body of a schema may name something else.
-func (l *Lessons) refers(of *openapi3.Schema, levels int) bool {
+func (l *Lessons) refers(of *schema.Schema, levels int) bool {
 	if of == nil || levels == 0 {
 		return false
 	}
 	flat := l.values.Flatten(of)
-	if flat.Items != nil && l.refers(flat.Items.Value, levels) {
+	if l.refers(flat.Items2020, levels) {
 		return true
 	}
-	return slices.ContainsFunc(append(l.values.Branches(flat), flat), func(branch *openapi3.Schema) bool {
+	return slices.ContainsFunc(append(l.values.Branches(flat), flat), func(branch *schema.Schema) bool {
 		return slices.ContainsFunc(l.values.Names(branch), func(name string) bool {
 			property := l.values.Property(branch, name)
 			isReference := len(known.Elsewhere(name)) > 0 || isIdentityFormat(property)
@@ -139,8 +138,8 @@ func (l *Lessons) refers(of *openapi3.Schema, levels int) bool {
 }
 
 // isIdentityFormat reports whether a value names something, whatever its own name is.
-func isIdentityFormat(of *openapi3.Schema) bool {
-	return of.Format == "uuid" || of.Type.Is("integer")
+func isIdentityFormat(of *schema.Schema) bool {
+	return schema.FormatOf(of) == "uuid" || schema.TypeOf(of) == "integer"
 }
 
 // Learn takes from a response what later requests may need.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schematest"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/known"
@@ -75,7 +75,7 @@ func TestLearnByStatus(t *testing.T) {
 }
 
 // pathOf is a path with what is known of its parameters.
-func pathOf(l *Lessons, id string, isOpen func(*openapi3.Parameter) bool) string {
+func pathOf(l *Lessons, id string, isOpen func(*document.Parameter) bool) string {
 	operation := l.document.Operation(id)
 	path := operation.Template
 	for name, text := range l.Path(operation, isOpen) {
@@ -87,14 +87,14 @@ func pathOf(l *Lessons, id string, isOpen func(*openapi3.Parameter) bool) string
 // What was read at a path exists there, until it is deleted, or not found.
 func TestPath(t *testing.T) {
 	t.Parallel()
-	always := func(p *openapi3.Parameter) bool { return p.In == "path" }
-	never := func(*openapi3.Parameter) bool { return false }
+	always := func(p *document.Parameter) bool { return p.In == "path" }
+	never := func(*document.Parameter) bool { return false }
 	const unfilled = "/customers/{customer}"
 	for _, c := range []struct {
 		name   string
 		learns string // method, path and status of each response
 		id     string // of the operation whose path is filled; getCustomer, if it is empty
-		isOpen func(*openapi3.Parameter) bool
+		isOpen func(*document.Parameter) bool
 		want   string
 	}{
 		{name: "nothing", want: unfilled},
@@ -146,12 +146,12 @@ func TestFitting(t *testing.T) {
 		l := ordersRead(t)
 		l.Learn(scenario.Interaction{Method: http.MethodGet, Path: "/customers", Status: 200, Body: []byte(c.learned)})
 		parameter := l.document.Operation("getCustomer").Parameters[0]
-		parameter.Schema = openapi3.NewSchemaRef("", &openapi3.Schema{Type: &openapi3.Types{c.wanted}})
+		parameter.Schema = schematest.Of(t, "{type: "+c.wanted+"}")
 		text, ok := l.Text(parameter, []string{"customerid"})
 		if text != c.want || ok != (c.want != "") {
 			t.Errorf("%s as %s is %q, %v", c.learned, c.wanted, text, ok)
 		}
-		if got := l.Path(l.document.Operation("getCustomer"), func(*openapi3.Parameter) bool { return true })["customer"]; got != c.want {
+		if got := l.Path(l.document.Operation("getCustomer"), func(*document.Parameter) bool { return true })["customer"]; got != c.want {
 			t.Errorf("%s as %s is %q in a path", c.learned, c.wanted, got)
 		}
 	}

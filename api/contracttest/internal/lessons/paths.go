@@ -5,21 +5,20 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/known"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 )
 
 // IsReference reports whether a parameter names something that exists, by its own name.
-func IsReference(parameter *openapi3.Parameter) bool {
+func IsReference(parameter *document.Parameter) bool {
 	return parameter.In == "path" || len(known.Elsewhere(parameter.Name)) > 0
 }
 
 // NamesOf are the names under which a parameter that is not in the path is looked up, or none. An integer may name
 // something, too: the required project of /tasks?project=7 does, if a response has shown the id of a project.
-func NamesOf(parameter *openapi3.Parameter) []string {
+func NamesOf(parameter *document.Parameter) []string {
 	names := known.Elsewhere(parameter.Name)
 	wanted, _ := document.ParameterSchema(parameter)
 	if len(names) == 0 && isIdentityFormat(wanted) {
@@ -29,7 +28,7 @@ func NamesOf(parameter *openapi3.Parameter) []string {
 }
 
 // Text is a known value as a parameter has it, looked up under some names, or false.
-func (l *Lessons) Text(parameter *openapi3.Parameter, names []string) (text string, ok bool) {
+func (l *Lessons) Text(parameter *document.Parameter, names []string) (text string, ok bool) {
 	wanted, _ := document.ParameterSchema(parameter)
 	value := l.value(wanted, names)
 	if value == nil {
@@ -39,7 +38,7 @@ func (l *Lessons) Text(parameter *openapi3.Parameter, names []string) (text stri
 }
 
 // value is a known value that a schema allows, or nil.
-func (l *Lessons) value(wanted *openapi3.Schema, names []string) (found any) {
+func (l *Lessons) value(wanted *schema.Schema, names []string) (found any) {
 	l.pool.Find(names, func(entry known.Entry) bool {
 		found = l.fitting(wanted, entry.Value)
 		return found != nil
@@ -49,7 +48,7 @@ func (l *Lessons) value(wanted *openapi3.Schema, names []string) (found any) {
 
 // fitting is a value in a form that a schema allows, or nil: as it is, as a text, or as a number. Documents do not agree
 // with themselves.
-func (l *Lessons) fitting(wanted *openapi3.Schema, value any) any {
+func (l *Lessons) fitting(wanted *schema.Schema, value any) any {
 	text := fmt.Sprint(value)
 	forms := []any{value, text}
 	if number := json.Number(text); jsonvalue.IsInteger(number) {
@@ -65,7 +64,7 @@ func (l *Lessons) fitting(wanted *openapi3.Schema, value any) any {
 // Path has known values, as they are written, of the parameters of a path that are open. They belong together as far as
 // can be seen: one that was seen below others comes with them. After GET /rooms/r1/boards has shown the board s1, the
 // path of /rooms/{room}/boards/{board} has both r1 and s1.
-func (l *Lessons) Path(operation *document.Operation, isOpen func(*openapi3.Parameter) bool) map[string]string {
+func (l *Lessons) Path(operation *document.Operation, isOpen func(*document.Parameter) bool) map[string]string {
 	search := pathSearch{
 		Lessons:   l,
 		operation: operation,
@@ -82,7 +81,7 @@ func (l *Lessons) Path(operation *document.Operation, isOpen func(*openapi3.Para
 type pathSearch struct {
 	*Lessons
 	operation *document.Operation
-	isOpen    func(*openapi3.Parameter) bool
+	isOpen    func(*document.Parameter) bool
 	chosen    map[string]string
 }
 
@@ -105,7 +104,7 @@ func (s *pathSearch) choose(i int) {
 }
 
 // open is the i-th parameter of the path if it needs a value, else nil.
-func (s *pathSearch) open(i int) *openapi3.Parameter {
+func (s *pathSearch) open(i int) *document.Parameter {
 	name := s.operation.PathNames[i]
 	isSettled := s.chosen[name] != "" || s.values.IsGiven(name)
 	parameter := s.operation.Parameter("path", name)
@@ -116,7 +115,7 @@ func (s *pathSearch) open(i int) *openapi3.Parameter {
 }
 
 // find finds a value for a parameter of the path: one that was seen right there, or else anywhere.
-func (s *pathSearch) find(i int, parameter *openapi3.Parameter) (found known.Entry, ok bool) {
+func (s *pathSearch) find(i int, parameter *document.Parameter) (found known.Entry, ok bool) {
 	wanted, _ := document.ParameterSchema(parameter)
 	isLast := i == len(s.operation.PathNames)-1
 	fits := func(entry known.Entry) bool {

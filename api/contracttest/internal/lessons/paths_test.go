@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schematest"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 	"github.com/plantstore/plantstore/internal/testing/must"
@@ -32,7 +32,7 @@ func TestKnownPath(t *testing.T) {
 	pathOf := func(id string) string {
 		operation := read.Operation(id)
 		path := operation.Template
-		isOpen := func(*openapi3.Parameter) bool { return true }
+		isOpen := func(*document.Parameter) bool { return true }
 		for name, text := range lessons.For(generator.ForTest(t.Name())).Path(operation, isOpen) {
 			path = strings.ReplaceAll(path, "{"+name+"}", text)
 		}
@@ -75,23 +75,24 @@ func TestKnownPath(t *testing.T) {
 func TestNamesOf(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		parameter   *openapi3.Parameter
+		parameter   string
 		isReference bool
 		names       string
 	}{
-		{openapi3.NewPathParameter("id").WithSchema(openapi3.NewStringSchema()), true, ""},
-		{openapi3.NewQueryParameter("room").WithSchema(openapi3.NewStringSchema()), false, ""},
-		{openapi3.NewQueryParameter("room_id").WithSchema(openapi3.NewStringSchema()), true, "roomid"},
-		{openapi3.NewQueryParameter("main_room_id").WithSchema(openapi3.NewIntegerSchema()), true, "mainroomid roomid"},
-		{openapi3.NewQueryParameter("rooms").WithSchema(openapi3.NewIntegerSchema()), false, "roomid"},
-		{openapi3.NewHeaderParameter("Room").WithSchema(openapi3.NewUUIDSchema()), false, "roomid"},
-		{openapi3.NewQueryParameter("room"), false, ""},
+		{`{"name":"id","in":"path","schema":{"type":"string"}}`, true, ""},
+		{`{"name":"room","in":"query","schema":{"type":"string"}}`, false, ""},
+		{`{"name":"room_id","in":"query","schema":{"type":"string"}}`, true, "roomid"},
+		{`{"name":"main_room_id","in":"query","schema":{"type":"integer"}}`, true, "mainroomid roomid"},
+		{`{"name":"rooms","in":"query","schema":{"type":"integer"}}`, false, "roomid"},
+		{`{"name":"Room","in":"header","schema":{"type":"string","format":"uuid"}}`, false, "roomid"},
+		{`{"name":"room","in":"query"}`, false, ""},
 	} {
-		if got := IsReference(c.parameter); got != c.isReference {
-			t.Errorf("%s names something: %v", c.parameter.Name, got)
+		parameter := schematest.Parameter(t, c.parameter)
+		if got := IsReference(parameter); got != c.isReference {
+			t.Errorf("%s names something: %v", parameter.Name, got)
 		}
-		if got := strings.Join(NamesOf(c.parameter), " "); got != c.names {
-			t.Errorf("%s is looked up under %q, want %q", c.parameter.Name, got, c.names)
+		if got := strings.Join(NamesOf(parameter), " "); got != c.names {
+			t.Errorf("%s is looked up under %q, want %q", parameter.Name, got, c.names)
 		}
 	}
 }
@@ -99,8 +100,7 @@ func TestNamesOf(t *testing.T) {
 // Of what is not known no value is written, also not as JSON.
 func TestUnknownText(t *testing.T) {
 	t.Parallel()
-	parameter := openapi3.NewQueryParameter("room_id")
-	parameter.Content = openapi3.NewContentWithJSONSchema(openapi3.NewStringSchema())
+	parameter := schematest.Parameter(t, `{"name":"room_id","in":"query","content":{"application/json":{"schema":{"type":"string"}}}}`)
 	if text, ok := New(nil, values.New(values.Settings{})).Text(parameter, []string{"roomid"}); ok {
 		t.Errorf("it is %q", text)
 	}
@@ -135,7 +135,7 @@ func TestAbove(t *testing.T) {
 		// That there is no such board says nothing of a room.
 		l.Learn(scenario.Interaction{Method: http.MethodGet, Path: "/rooms/r9/boards/r1", Status: 404})
 		l.Learn(scenario.Interaction{Method: http.MethodGet, Path: c.path, Status: 200, Body: []byte(c.body)})
-		isOpen := func(p *openapi3.Parameter) bool { return c.open == "" || c.open == p.Name }
+		isOpen := func(p *document.Parameter) bool { return c.open == "" || c.open == p.Name }
 		path := board
 		for name, text := range l.Path(read.Operation("getBoard"), isOpen) {
 			path = strings.ReplaceAll(path, "{"+name+"}", text)

@@ -4,12 +4,11 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/draft"
 	"github.com/plantstore/plantstore/api/contracttest/internal/known"
 	"github.com/plantstore/plantstore/api/contracttest/internal/lessons"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 )
 
 // A request is adapted when it is sent, not when its test is made: what is known of the service grows meanwhile. Only
@@ -50,7 +49,7 @@ func (c *single) fillPath(d *draft.Draft, made *single) {
 	names := c.operation.PathNames
 	// The path of /tickets/{id}/close names a ticket, and then something of it.
 	isPart := c.use != nil && !c.use.IsNamedBy(c.operation, names[len(names)-1])
-	isOpen := func(parameter *openapi3.Parameter) bool {
+	isOpen := func(parameter *document.Parameter) bool {
 		switch {
 		case c.about == parameter.Name:
 			return false
@@ -76,7 +75,7 @@ func (c *single) freshenPath(d *draft.Draft) {
 	for _, parameter := range c.operation.Parameters {
 		wanted, _ := document.ParameterSchema(parameter)
 		isOpen := parameter.In == "path" && !c.isSettled(parameter) && c.hasPlaceholder(d, parameter)
-		if isOpen && wanted.Type.Is("string") && len(wanted.Enum) == 0 {
+		if isOpen && schema.TypeOf(wanted) == "string" && len(schema.ValuesOf(wanted)) == 0 {
 			text, _ := document.Written(parameter, d.Values.Fresh(wanted, nil))
 			c.set(parameter, text)
 		}
@@ -85,7 +84,7 @@ func (c *single) freshenPath(d *draft.Draft) {
 
 // namesOf are the names under which a parameter of a request is looked up: none, if the test creates what it names, or
 // is about a name in the path.
-func namesOf(d *draft.Draft, c *single, parameter *openapi3.Parameter) []string {
+func namesOf(d *draft.Draft, c *single, parameter *document.Parameter) []string {
 	switch {
 	case d.Values.IsGiven(parameter.Name):
 		return nil
@@ -100,12 +99,12 @@ func namesOf(d *draft.Draft, c *single, parameter *openapi3.Parameter) []string 
 }
 
 // isSettled reports whether a test is about a parameter, or creates what it names.
-func (c *single) isSettled(parameter *openapi3.Parameter) bool {
+func (c *single) isSettled(parameter *document.Parameter) bool {
 	return c.about == parameter.Name || c.use.IsNamedBy(c.operation, parameter.Name)
 }
 
 // hasPlaceholder reports whether a request has the plainest value of a parameter.
-func (c *single) hasPlaceholder(d *draft.Draft, parameter *openapi3.Parameter) bool {
+func (c *single) hasPlaceholder(d *draft.Draft, parameter *document.Parameter) bool {
 	plain, _ := d.Values.BaseParameter(parameter)
 	switch parameter.In {
 	case "path":

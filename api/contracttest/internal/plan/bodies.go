@@ -148,7 +148,7 @@ func (m *singleMaker) withFreshIdentity(value any) any {
 func (m *singleMaker) bodyExamples() {
 	examples := m.operation.BodyExamples()
 	for _, name := range slices.Sorted(maps.Keys(examples)) {
-		value := jsonvalue.Normal(examples[name].Value.Value)
+		value := jsonvalue.Normal(examples[name])
 		// Else the document is wrong; its reader has listed it.
 		if m.Values.Fits(m.operation.BodySchema(), value) {
 			m.addValue("example "+name, scenario.Promise{Kind: scenario.BodyExample, Place: name}, value)
@@ -169,7 +169,7 @@ func (m *singleMaker) mediaTypes() {
 		others = []string{"", "text/plain", "application/xml", mediaType + "; charset=utf-16", mediaType + "x"}
 	}
 	for _, other := range others {
-		if m.operation.Content().Get(other) != nil {
+		if m.operation.Content.Get(other) != nil {
 			continue // a media type range covers it
 		}
 		c := m.addBody(fmt.Sprintf("media type %q", other), refused, m.plainBody())

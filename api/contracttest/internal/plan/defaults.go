@@ -7,6 +7,7 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/draft"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
@@ -23,8 +24,8 @@ func defaultsOf(generator *values.Generator, x *resources.Resource) map[string]a
 		sent := append(slices.Clip(generator.Flatten(described).Required), x.Member)
 		isSent := slices.Contains(sent, name) || generator.IsGiven(name)
 		mayBeSent := !isSent && !generator.IsAbsent(property)
-		if mayBeSent && property.Default != nil {
-			defaults[name] = jsonvalue.Normal(property.Default)
+		if mayBeSent && schema.DefaultOf(property) != nil {
+			defaults[name] = jsonvalue.Normal(schema.DefaultOf(property))
 		}
 	}
 	return defaults

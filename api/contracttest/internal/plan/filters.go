@@ -9,10 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
@@ -68,7 +67,7 @@ func (t *listTest) filters(parameter string) {
 
 // property is the schema of the member in the body of a create, from which the values are drawn: a list may show
 // the member with another schema.
-func (f *filter) property() *openapi3.Schema {
+func (f *filter) property() *schema.Schema {
 	return f.Draft.Values.WithoutNull(f.Draft.Values.Property(f.list.Resource.Create.BodySchema(), f.member))
 }
 
@@ -83,7 +82,7 @@ func (f *filter) create(i int) {
 	thing.Sent[f.member] = f.sent(i, value)
 	f.things = append(f.things, thing)
 	f.Create(thing)
-	if !f.list.IsInferred || f.property().Type.Is("array") {
+	if !f.list.IsInferred || schema.TypeOf(f.property()) == "array" {
 		return
 	}
 	got, isRead := f.Read(thing)
@@ -119,12 +118,12 @@ func (f *filter) sent(i int, value any) any {
 	property := f.property()
 	mayHaveMore := property.MaxItems == nil || *property.MaxItems > 1
 	switch {
-	case !property.Type.Is("array"):
+	case schema.TypeOf(property) != "array":
 		return value
 	case i == 2 && mayHaveMore:
 		return []any{f.Draft.Values.Fresh(f.Draft.Values.Scalar(property), f.values), value}
 	}
-	return f.Draft.Values.Many(property, property.MinItems, value)
+	return f.Draft.Values.Many(property, values.OrNone(property.MinItems), value)
 }
 
 // search lists by the i-th value. The things with the value must be found, wherever they are in the list.
@@ -156,7 +155,7 @@ func (f *filter) search(i, limit int) {
 func (f *filter) selection(value any) url.Values {
 	parameter := f.list.Parameter(f.parameter)
 	described, _ := document.ParameterSchema(parameter)
-	if f.Draft.Values.WithoutNull(f.Draft.Values.Flatten(described)).Type.Is("array") {
+	if shape := f.Draft.Values.WithoutNull(f.Draft.Values.Flatten(described)); schema.TypeOf(shape) == "array" {
 		value = []any{value}
 	}
 	// What cannot be written selects nothing.

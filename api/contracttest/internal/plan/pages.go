@@ -99,7 +99,7 @@ func (t *listTest) pages(query url.Values, byAfter bool) iter.Seq[page] {
 // firstPage is the number of the first page of a list.
 func firstPage(l *resources.List) int {
 	if parameter := l.Parameter(l.Page); parameter != nil {
-		if first, err := strconv.Atoi(fmt.Sprint(schema.Of(parameter.Schema).Default)); err == nil {
+		if first, err := strconv.Atoi(fmt.Sprint(schema.DefaultOf(parameter.Schema))); err == nil {
 			return first
 		}
 	}

@@ -5,7 +5,8 @@ import (
 	"net/url"
 	"strconv"
 
-	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
 	"github.com/plantstore/plantstore/api/contracttest/report"
@@ -39,7 +40,7 @@ func (m *singleMaker) unknownParameter() {
 }
 
 // oddParameter adds tests of texts that services have crashed on.
-func (m *singleMaker) oddParameter(parameter *openapi3.Parameter) {
+func (m *singleMaker) oddParameter(parameter *document.Parameter) {
 	for _, text := range oddTexts(parameter) {
 		survived := scenario.Promise{Kind: scenario.OddParameter, Place: parameter.Name, Duty: scenario.MustSurvive}
 		c := m.add("odd parameter "+parameter.Name+": "+text, survived)
@@ -57,7 +58,7 @@ func (m *singleMaker) oddParameter(parameter *openapi3.Parameter) {
 
 // oddTexts are the odd texts for a parameter, as they are sent. Of headers only conditions have some, and only where
 // the document has them: most services do not read the others at all.
-func oddTexts(parameter *openapi3.Parameter) []string {
+func oddTexts(parameter *document.Parameter) []string {
 	switch parameter.In {
 	case "path", "query":
 		return values.OddTexts
@@ -74,7 +75,7 @@ var oddHeaders = map[string][]string{
 }
 
 // parameterVariants adds tests of the ways to write a parameter.
-func (m *singleMaker) parameterVariants(parameter *openapi3.Parameter) {
+func (m *singleMaker) parameterVariants(parameter *document.Parameter) {
 	for _, variant := range m.Values.ParameterVariants(parameter) {
 		if variant.Demand {
 			m.demand(variant.Promise)
@@ -88,7 +89,7 @@ func (m *singleMaker) parameterVariants(parameter *openapi3.Parameter) {
 //
 //	GET /tools?limit=0    refused, where the document says "minimum: 1"
 //	GET /tools?limit=1    accepted
-func (m *singleMaker) parameter(parameter *openapi3.Parameter, variant values.ParameterVariant) {
+func (m *singleMaker) parameter(parameter *document.Parameter, variant values.ParameterVariant) {
 	c := m.add(report.Name(variant.Promise)+": "+variant.Shown, variant.Promise)
 	c.set(parameter, variant.Text)
 	c.about = parameter.Name
@@ -104,7 +105,7 @@ func (m *singleMaker) parameter(parameter *openapi3.Parameter, variant values.Pa
 
 // firstInPath is the parameter from which on the path of a request with a wrong or odd parameter need name nothing: that
 // one, or the first one, where it is not in the path.
-func (m *singleMaker) firstInPath(parameter *openapi3.Parameter) string {
+func (m *singleMaker) firstInPath(parameter *document.Parameter) string {
 	if parameter.In != "path" && len(m.operation.PathNames) > 0 {
 		return m.operation.PathNames[0]
 	}
@@ -113,7 +114,7 @@ func (m *singleMaker) firstInPath(parameter *openapi3.Parameter) string {
 
 // names makes a test create the resource that its path names, if a create can
 // give it that identity. Else the path names something that does not exist.
-func (m *singleMaker) names(c *single, parameter *openapi3.Parameter, text string) {
+func (m *singleMaker) names(c *single, parameter *document.Parameter, text string) {
 	number, err := strconv.ParseInt(text, 10, 64)
 	isNumber := err == nil
 	if isNumber && c.canChoose(parameter) {
@@ -128,9 +129,9 @@ func (m *singleMaker) names(c *single, parameter *openapi3.Parameter, text strin
 }
 
 // canChoose reports whether the client chooses the integer that a path parameter has.
-func (c *single) canChoose(parameter *openapi3.Parameter) bool {
+func (c *single) canChoose(parameter *document.Parameter) bool {
 	if !c.use.IsNamed(parameter.Name) {
 		return false
 	}
-	return c.use.Identity.Type.Is("integer") && !c.use.IsAssigned
+	return schema.TypeOf(c.use.Identity) == "integer" && !c.use.IsAssigned
 }

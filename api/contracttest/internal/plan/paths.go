@@ -7,6 +7,7 @@ import (
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/draft"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
@@ -74,7 +75,7 @@ func (p *Planner) examplePath(operation *document.Operation) (path string, ok bo
 			continue
 		}
 		text := "1"
-		if wanted, _ := document.ParameterSchema(parameter); !wanted.Type.Is("integer") {
+		if wanted, _ := document.ParameterSchema(parameter); schema.TypeOf(wanted) != "integer" {
 			if text, ok = p.Values.BaseParameter(parameter); !ok {
 				return "", false
 			}

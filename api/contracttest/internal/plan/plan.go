@@ -130,6 +130,11 @@ const manyOperations = 25
 func New(judge *judge.Judge, settings Settings) *Planner {
 	settings.Few = len(judge.Document.Operations) > manyOperations
 	generator := values.New(settings.Settings)
+	trial := values.New(settings.Settings) // it draws no identity that a test would have
+	for _, operation := range judge.Document.Operations {
+		body := operation.BodySchema()
+		operation.LacksBody = body != nil && !trial.Fits(body, trial.Base(body))
+	}
 	return &Planner{
 		Settings: settings,
 		Drafts: &draft.Drafts{

@@ -9,6 +9,7 @@ import (
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
@@ -94,7 +95,7 @@ func (p *Planner) Promises() (all []scenario.Promise, untested map[scenario.Prom
 func constraints(operation *document.Operation) (all []scenario.Promise) {
 	for _, parameter := range operation.Parameters {
 		all = append(all, scenario.Effect(operation.ID, parameter.Name))
-		if wanted, _ := document.ParameterSchema(parameter); wanted.Default != nil {
+		if wanted, _ := document.ParameterSchema(parameter); schema.DefaultOf(wanted) != nil {
 			all = append(all, scenario.Default(operation.ID, parameter.Name))
 		}
 	}
@@ -110,10 +111,10 @@ func documented(operation *document.Operation) (all []scenario.Promise) {
 	for name := range operation.ParameterExamples() {
 		all = append(all, examplePromise(operation, scenario.ParameterExample, name))
 	}
-	for key, response := range operation.Spec.Responses.Map() {
+	for key, response := range operation.Responses {
 		promise := ResponsePromise(operation, key)
 		all = append(all, promise)
-		for name := range response.Value.Headers {
+		for name := range response.Headers {
 			all = append(all, headerPromise(promise, name))
 		}
 	}
@@ -156,7 +157,7 @@ func shownBodyExamples(operation *document.Operation, x scenario.Interaction, is
 			// What is no JSON is no example.
 			sent, _ = jsonvalue.Decode(x.RequestBody)
 		}
-		if jsonvalue.Same(sent, jsonvalue.Normal(example.Value.Value)) {
+		if jsonvalue.Same(sent, jsonvalue.Normal(example)) {
 			shown = append(shown, promise)
 		}
 	}

@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
@@ -52,7 +50,7 @@ func canBeDrawn(operation *document.Operation) bool {
 }
 
 // drawnTest is the test of a request with a random body. Half of the bodies have a fault, if one can be made.
-func (p *Planner) drawnTest(operation *document.Operation, described *openapi3.Schema, drawn *values.Draws) scenario.Test {
+func (p *Planner) drawnTest(operation *document.Operation, described *schema.Schema, drawn *values.Draws) scenario.Test {
 	generator := p.Values.ForTest(operation.ID)
 	c := p.plainest(operation, "random bodies", scenario.Promise{Kind: scenario.RandomBodies}, generator)
 	value := generator.Draw(drawn, described)

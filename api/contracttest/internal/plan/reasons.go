@@ -4,11 +4,10 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/lessons"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
@@ -51,7 +50,7 @@ func (s *surroundings) deletesNothing(status int) bool {
 // in it that could be wrong. A recording that has not begun cannot be stopped.
 func (s *surroundings) isOfState(status int) bool {
 	isRead := s.operation.Method == http.MethodGet || s.operation.Method == http.MethodHead
-	isEmpty := len(s.operation.Parameters) == 0 && s.operation.Content() == nil
+	isEmpty := len(s.operation.Parameters) == 0 && s.operation.Content == nil
 	return !isRead && isEmpty && slices.Contains(understood, status)
 }
 
@@ -61,8 +60,8 @@ var understood = []int{
 }
 
 // isOpaque reports whether only the service knows the values of a parameter: positions in a list, and tokens.
-func (p *Planner) isOpaque(operation *document.Operation, parameter *openapi3.Parameter) bool {
+func (p *Planner) isOpaque(operation *document.Operation, parameter *document.Parameter) bool {
 	wanted, _ := document.ParameterSchema(parameter)
 	isNamed := parameter.In == "query" && resources.IsOpaque(parameter.Name)
-	return isNamed && wanted.Type.Is("string") && p.Resources.Infers(operation)
+	return isNamed && schema.TypeOf(wanted) == "string" && p.Resources.Infers(operation)
 }

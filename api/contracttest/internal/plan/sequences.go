@@ -8,12 +8,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/draft"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
 	"github.com/plantstore/plantstore/api/contracttest/report"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
@@ -186,7 +185,7 @@ func drawnBodies(d *draft.Draft, x *resources.Resource) (bodies []map[string]any
 const noJSONBody scenario.Untried = "the body is not JSON"
 
 // bodySchema is the schema of the body of an operation. Without one the test ends.
-func bodySchema(t *draft.Trial, operation *document.Operation) *openapi3.Schema {
+func bodySchema(t *draft.Trial, operation *document.Operation) *schema.Schema {
 	described := operation.BodySchema()
 	if described == nil {
 		t.NotTested(noJSONBody)
@@ -222,7 +221,7 @@ func readSeesChange(t *draft.Trial, x *resources.Resource) {
 }
 
 // objectBodies are the objects that are at the edge of some keyword of a schema.
-func objectBodies(d *draft.Draft, described *openapi3.Schema) (bodies []map[string]any) {
+func objectBodies(d *draft.Draft, described *schema.Schema) (bodies []map[string]any) {
 	for _, variant := range d.Values.Obeying(described) {
 		if body, isObject := variant.Value.(map[string]any); isObject {
 			bodies = append(bodies, body)
@@ -246,7 +245,7 @@ func afterReplacement(d *draft.Draft, x *resources.Resource, body map[string]any
 	for name, property := range d.Values.Flatten(x.Operations[http.MethodPut].BodySchema()).Properties {
 		value, isSent := body[name]
 		isClear := isSent || !x.IsInferred
-		if isClear && !isOfService(d, x, name, property.Value) {
+		if isClear && !isOfService(d, x, name, property) {
 			known[name] = value
 		}
 	}
@@ -254,9 +253,9 @@ func afterReplacement(d *draft.Draft, x *resources.Resource, body map[string]any
 }
 
 // isOfService reports whether the service, or its document, decides what a member has.
-func isOfService(d *draft.Draft, x *resources.Resource, name string, property *openapi3.Schema) bool {
+func isOfService(d *draft.Draft, x *resources.Resource, name string, property *schema.Schema) bool {
 	isNotSent := name == x.Member || d.Values.IsAbsent(property)
-	return isNotSent || property.Default != nil
+	return isNotSent || schema.DefaultOf(property) != nil
 }
 
 // deletedIsGone deletes a resource, which no operation then finds. It can be created again.

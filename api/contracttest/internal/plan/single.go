@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/draft"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
@@ -120,7 +118,7 @@ func (c *single) withoutThing(d *draft.Draft) *single {
 }
 
 // set gives a request the text of one parameter.
-func (c *single) set(parameter *openapi3.Parameter, text string) {
+func (c *single) set(parameter *document.Parameter, text string) {
 	switch parameter.In {
 	case "path":
 		c.parameters[parameter.Name] = text
@@ -134,7 +132,7 @@ func (c *single) set(parameter *openapi3.Parameter, text string) {
 }
 
 // unset takes a parameter out of a request.
-func (c *single) unset(parameter *openapi3.Parameter) {
+func (c *single) unset(parameter *document.Parameter) {
 	c.query = withoutPair(c.query, parameter.Name)
 	c.cookies = withoutPair(c.cookies, parameter.Name)
 	if parameter.In == "header" {

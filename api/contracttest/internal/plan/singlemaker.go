@@ -45,7 +45,7 @@ func (m *singleMaker) make() {
 
 // isNotTested reports whether there are no tests of the operation, whatever they would be.
 func (m *singleMaker) isNotTested() bool {
-	return m.operation.NeedsUnread || m.whyNotTested(m.operation) != ""
+	return m.operation.NeedsUnread || m.operation.LacksBody || m.whyNotTested(m.operation) != ""
 }
 
 // putInOrder says when each test runs, and lists the promises, each once.
@@ -95,7 +95,7 @@ func (m *singleMaker) demand(promise scenario.Promise) {
 // otherMediaTypes reports bodies that are not JSON.
 func (m *singleMaker) otherMediaTypes() {
 	used, _ := m.operation.Body()
-	for _, other := range slices.Sorted(maps.Keys(m.operation.Content())) {
+	for _, other := range slices.Sorted(maps.Keys(m.operation.Content)) {
 		if other != used && !document.IsJSON(other) {
 			m.unsupport(scenario.UntestedMediaType, other)
 		}
@@ -109,6 +109,8 @@ func (m *singleMaker) unwritable() scenario.PromiseKind {
 		return scenario.LeftOut
 	case m.operation.NeedsUnread:
 		return scenario.NeedsUnread
+	case m.operation.LacksBody:
+		return scenario.UnknownBody
 	case m.operation.BodySchema() == nil && m.operation.NeedsBody():
 		return scenario.UnwritableBody
 	case m.unwritableParameter() != "":

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 	"github.com/plantstore/plantstore/internal/testing/must"
@@ -31,7 +32,7 @@ func told(s *Set) (lines []string) {
 		if x.IsAssigned {
 			kind = "assigned"
 		}
-		line := fmt.Sprintf("%s: %s %q of %s", x.Create.ID, kind, x.Member, strings.Join(x.Identity.Type.Slice(), " or "))
+		line := fmt.Sprintf("%s: %s %q of %s", x.Create.ID, kind, x.Member, schema.TypeOf(x.Identity))
 		if x.IsInferred {
 			line += ", inferred"
 		}

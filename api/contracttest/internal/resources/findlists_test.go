@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schematest"
 
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
@@ -155,7 +155,7 @@ func TestWords(t *testing.T) {
 	} {
 		for word := range strings.FieldsSeq(words) {
 			l := &List{}
-			l.inferMeaning(word, openapi3.NewIntegerSchema())
+			l.inferMeaning(word, schematest.Of(t, "{type: integer}"))
 			got := map[string]string{"limit": l.Limit, "offset": l.Offset, "page": l.Page, "after": l.After}
 			if got[does] != word {
 				t.Errorf("%s is no %s: %v", word, does, got)
@@ -163,7 +163,7 @@ func TestWords(t *testing.T) {
 		}
 	}
 	s := found(t, plainTool, Declarations{})
-	text := openapi3.NewStringSchema()
+	text := schematest.Of(t, "{type: string}")
 	for word := range strings.FieldsSeq("next nextCursor nextPageToken nextToken nextPage nextMarker continuationToken cursor endCursor") {
 		l := &List{}
 		if s.inferNext(l, word, text); l.Next != word {
@@ -172,7 +172,7 @@ func TestWords(t *testing.T) {
 	}
 	for word := range strings.FieldsSeq("meta paging pagination pageInfo links") {
 		l := &List{}
-		if s.inferNext(l, word, openapi3.NewObjectSchema().WithProperty("next", text)); l.Next != word+"/next" {
+		if s.inferNext(l, word, schematest.Of(t, "{type: object, properties: {next: {type: string}}}")); l.Next != word+"/next" {
 			t.Errorf("%s has no next page", word)
 		}
 	}

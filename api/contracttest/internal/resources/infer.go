@@ -6,9 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
@@ -178,8 +177,8 @@ func (s *Set) identify(create, get *document.Operation) *identification {
 	if create.Method == http.MethodPut {
 		return s.chosen(inPath, "", "its path")
 	}
-	fits := func(_ string, member *openapi3.Schema) bool { return s.fitsPath(member, inPath) }
-	isSent := func(name string, member *openapi3.Schema) bool {
+	fits := func(_ string, member *schema.Schema) bool { return s.fitsPath(member, inPath) }
+	isSent := func(name string, member *schema.Schema) bool {
 		return !s.values.IsAbsent(member) && fits(name, member)
 	}
 	names := identityNames(parameter.Name)
@@ -199,7 +198,7 @@ func (s *Set) identify(create, get *document.Operation) *identification {
 }
 
 // chosen is an identity that the client chooses, or nil if none can be drawn.
-func (s *Set) chosen(identity *openapi3.Schema, member, where string) *identification {
+func (s *Set) chosen(identity *schema.Schema, member, where string) *identification {
 	if !s.values.Fits(identity, s.values.Identity(identity)) {
 		return nil
 	}
@@ -213,7 +212,7 @@ func assigned(member, where string) *identification {
 
 // fitsPath reports whether a member may have what a path parameter needs. An integer can be written into any
 // path, a text only where the path takes texts.
-func (s *Set) fitsPath(member, inPath *openapi3.Schema) bool {
-	isText := member.Type.Is("string") && s.values.Flatten(inPath).Type.Is("string")
-	return isText || member.Type.Is("integer")
+func (s *Set) fitsPath(member, inPath *schema.Schema) bool {
+	isText := schema.TypeOf(member) == "string" && schema.TypeOf(s.values.Flatten(inPath)) == "string"
+	return isText || schema.TypeOf(member) == "integer"
 }

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
@@ -86,7 +84,7 @@ func (s *Set) canBeList(operation *document.Operation, x *Resource) bool {
 //
 //	[{"id": 7}, {"id": 8}]                       the response itself is the list
 //	{"items": [{"id": 7}], "next_cursor": "x"}   the member items is it
-func (s *Set) inferItems(l *List) (items *openapi3.Schema) {
+func (s *Set) inferItems(l *List) (items *schema.Schema) {
 	whole := l.ReadBy.Result()
 	if whole == nil {
 		return nil
@@ -114,12 +112,12 @@ func (s *Set) inferItems(l *List) (items *openapi3.Schema) {
 
 // itemOf returns the schema of the items of an array, and the member of them that is their identity. Without
 // one it is empty.
-func (s *Set) itemOf(l *List, array *openapi3.Schema) (item *openapi3.Schema, identity string) {
-	if !array.Type.Is("array") {
+func (s *Set) itemOf(l *List, array *schema.Schema) (item *schema.Schema, identity string) {
+	if schema.TypeOf(array) != "array" {
 		return nil, ""
 	}
-	item = schema.Of(array.Items)
-	isAny := func(string, *openapi3.Schema) bool { return true }
+	item = schema.Of(array.Items2020)
+	isAny := func(string, *schema.Schema) bool { return true }
 	return item, s.memberNamed(item, identityNames(l.Resource.identityName()), isAny)
 }
 
@@ -138,8 +136,8 @@ func (x *Resource) identityName() string {
 //
 //	{"items": […], "next": "/tools?page=2"}      the member next
 //	{"items": […], "links": {"next": …}}         links/next
-func (s *Set) inferNext(l *List, name string, member *openapi3.Schema) {
-	isValue := !member.Type.Is("array") && len(member.Properties) == 0
+func (s *Set) inferNext(l *List, name string, member *schema.Schema) {
+	isValue := schema.TypeOf(member) != "array" && len(member.Properties) == 0
 	if isValue && isAmong(nextNames, name) {
 		l.Next = name
 	}
@@ -155,7 +153,7 @@ func (s *Set) inferNext(l *List, name string, member *openapi3.Schema) {
 
 // inferParameter finds out what a parameter of a list does. One that has the name of a member is a filter, or
 // nothing that is known.
-func (s *Set) inferParameter(l *List, parameter *openapi3.Parameter, items *openapi3.Schema) {
+func (s *Set) inferParameter(l *List, parameter *document.Parameter, items *schema.Schema) {
 	if parameter.In != "query" {
 		return
 	}
@@ -172,9 +170,9 @@ func (s *Set) inferParameter(l *List, parameter *openapi3.Parameter, items *open
 
 // inferMeaning notes what a parameter does that has no name of a member. Of several parameters with one meaning, such
 // as limit and per_page, the first one has it.
-func (l *List) inferMeaning(parameter string, wanted *openapi3.Schema) {
+func (l *List) inferMeaning(parameter string, wanted *schema.Schema) {
 	for _, meaning := range l.meanings() {
-		fits := wanted.Type.Is("integer") || !meaning.isNumber
+		fits := schema.TypeOf(wanted) == "integer" || !meaning.isNumber
 		if fits && isAmong(meaning.names, parameter) {
 			*meaning.parameter = cmp.Or(*meaning.parameter, parameter)
 		}
@@ -204,15 +202,15 @@ func (l *List) meanings() []meaning {
 }
 
 // memberOfParameter returns the member of items that a parameter has the name of, in the singular or plural.
-func (s *Set) memberOfParameter(items *openapi3.Schema, parameter, identity string) string {
+func (s *Set) memberOfParameter(items *schema.Schema, parameter, identity string) string {
 	plain := PlainName(parameter)
 	names := []string{plain, strings.TrimSuffix(plain, "s"), plain + "s"}
-	return s.memberNamed(items, names, func(name string, _ *openapi3.Schema) bool { return name != identity })
+	return s.memberNamed(items, names, func(name string, _ *schema.Schema) bool { return name != identity })
 }
 
 // selectsBy reports whether a parameter may select the items whose member has its value. A test must be able to
 // choose the value, so a create must send it, and parameter, create and item must have it in the same type.
-func (s *Set) selectsBy(l *List, parameter *openapi3.Parameter, wanted, items *openapi3.Schema, member string) bool {
+func (s *Set) selectsBy(l *List, parameter *document.Parameter, wanted, items *schema.Schema, member string) bool {
 	sent := s.values.Property(l.Resource.Create.BodySchema(), member)
 	item := s.values.Property(items, member)
 	if sent == nil || s.values.IsAbsent(sent) || otherThanEqual.MatchString(parameter.Description) {
@@ -223,15 +221,15 @@ func (s *Set) selectsBy(l *List, parameter *openapi3.Parameter, wanted, items *o
 }
 
 // scalar is what a schema has one or several of, where it is not null.
-func (s *Set) scalar(of *openapi3.Schema) *openapi3.Schema {
+func (s *Set) scalar(of *schema.Schema) *schema.Schema {
 	return s.values.Scalar(s.values.WithoutNull(of))
 }
 
 // sameKind reports whether two schemas have the same type, which is neither array nor object.
-func sameKind(one, other *openapi3.Schema) bool {
-	types := one.Type.Slice()
-	isOne := len(types) == 1 && schema.IsScalar(one)
-	return isOne && slices.Equal(types, other.Type.Slice())
+func sameKind(one, other *schema.Schema) bool {
+	name := schema.TypeOf(one)
+	isOne := name != "" && schema.IsScalar(one)
+	return isOne && schema.TypeOf(other) == name
 }
 
 // sentence says what was inferred of a list, so that its author can see a wrong guess, and correct it.

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
@@ -23,7 +21,7 @@ type List struct {
 }
 
 // Parameter returns a parameter of the query, or nil. Most lists lack most of those that are asked for.
-func (l *List) Parameter(name string) *openapi3.Parameter {
+func (l *List) Parameter(name string) *document.Parameter {
 	return l.ReadBy.Parameter("query", name)
 }
 
@@ -33,7 +31,7 @@ func (l *List) HasLink() bool { return l.Limit != "" && l.ReadBy.Sends("Link") }
 // InOrder reports whether resources that a test creates follow each other in the list.
 func (l *List) InOrder() bool {
 	isByIdentity := l.After != "" && l.Next == ""
-	isChosen := !l.Resource.IsAssigned && l.Resource.Identity.Type.Is("integer")
+	isChosen := !l.Resource.IsAssigned && schema.TypeOf(l.Resource.Identity) == "integer"
 	if l.IsInferred {
 		return false
 	}
@@ -56,7 +54,7 @@ func (l *List) PageSize(want int) int {
 	if parameter == nil {
 		return want
 	}
-	low, high := values.Limits(schema.Of(parameter.Schema))
+	low, high := values.Limits(parameter.Schema)
 	return int(min(max(low, int64(want)), high))
 }
 
@@ -70,10 +68,10 @@ var partly = regexp.MustCompile(`(?i)\bonly\b|published|active|public|visible|av
 // accused of lacking something.
 func (l *List) IsPartial() bool {
 	pages := []string{l.Limit, l.After, l.Offset, l.Page}
-	selects := func(p *openapi3.Parameter) bool {
-		hasDefault := p.In == "query" && schema.Of(p.Schema).Default != nil
+	selects := func(p *document.Parameter) bool {
+		hasDefault := p.In == "query" && schema.DefaultOf(p.Schema) != nil
 		return hasDefault && !slices.Contains(pages, p.Name)
 	}
-	says := l.ReadBy.Spec.Summary + " " + l.ReadBy.Spec.Description
+	says := l.ReadBy.Says
 	return partly.MatchString(says) || slices.ContainsFunc(l.ReadBy.Parameters, selects)
 }

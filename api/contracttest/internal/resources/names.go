@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 )
 
 // identityNames are the plain names that a member with an identity may have, the best one first: for {petId}
@@ -20,7 +20,7 @@ func identityNames(parameter string) []string {
 
 // memberNamed returns the member of a schema that has one of some plain names, the best one first, and that
 // is suitable, or an empty name.
-func (s *Set) memberNamed(of *openapi3.Schema, plainNames []string, isSuitable func(name string, member *openapi3.Schema) bool) string {
+func (s *Set) memberNamed(of *schema.Schema, plainNames []string, isSuitable func(name string, member *schema.Schema) bool) string {
 	names := s.values.Names(of)
 	for _, plain := range plainNames {
 		found := first(names, func(name string) bool {

@@ -28,7 +28,7 @@ var neverAgain = regexp.MustCompile(`(?i)never (assigned|used|given|issued) (twi
 
 // AssignsOnce reports whether the document says that an identity is not assigned again after a deletion.
 func (x *Resource) AssignsOnce() bool {
-	says := x.Create.Spec.Summary + " " + x.Create.Spec.Description
+	says := x.Create.Says
 	if x.Identity != nil {
 		says += " " + x.Identity.Description
 	}

@@ -7,10 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
@@ -25,7 +24,7 @@ type Resource struct {
 	Member     string
 	IsAssigned bool
 	// Identity is the schema of the identity.
-	Identity *openapi3.Schema
+	Identity *schema.Schema
 	// IsInferred means that the document does not say all this.
 	IsInferred bool
 	// Parent is what it is below, which the path of the create names; or nil.

@@ -37,8 +37,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
@@ -83,7 +81,7 @@ func Find(of *document.Document, generator *values.Generator, declared Declarati
 // IsLeftOut reports whether no test sends a request of an operation: the options leave it out, or what it
 // needs is not in the document.
 func (s *Set) IsLeftOut(operation *document.Operation) bool {
-	return s.declared.LeaveOut[operation.ID] != "" || operation.NeedsUnread
+	return s.declared.LeaveOut[operation.ID] != "" || operation.NeedsUnread || operation.LacksBody
 }
 
 // UseOf says which resource the path of an operation names, or is nil.
@@ -92,9 +90,9 @@ func (s *Set) UseOf(operation *document.Operation) *Use { return s.uses[operatio
 // findResources finds the resources that links and the options declare, and infers others.
 func (s *Set) findResources() {
 	for _, operation := range s.document.Operations {
-		for _, response := range operation.Spec.Responses.Map() {
-			for _, name := range slices.Sorted(maps.Keys(response.Value.Links)) {
-				s.addLink(operation, response.Value.Links[name].Value)
+		for _, response := range operation.Responses {
+			for _, name := range slices.Sorted(maps.Keys(response.Links)) {
+				s.addLink(operation, response.Links[name])
 			}
 		}
 	}
@@ -108,7 +106,7 @@ func (s *Set) findResources() {
 // addLink adds what a link of a response leads to.
 //
 //	"links": {"getTool": {"operationId": "getTool", "parameters": {"id": "$response.body#/id"}}}
-func (s *Set) addLink(from *document.Operation, link *openapi3.Link) {
+func (s *Set) addLink(from *document.Operation, link *document.Link) {
 	to := s.document.Operation(link.OperationID)
 	for parameter, expression := range link.Parameters {
 		source, member, isBody := strings.Cut(fmt.Sprint(expression), ".body#/")
@@ -191,12 +189,12 @@ func (s *Set) markIdentity(x *Resource) {
 		return
 	}
 	property := s.values.Flatten(body).Properties[x.Member]
-	if property == nil || s.values.IsAbsent(property.Value) {
+	if property == nil || s.values.IsAbsent(property) {
 		return
 	}
-	s.values.MarkIdentity(property.Value)
+	s.values.MarkIdentity(property)
 	if !x.IsAssigned {
-		x.Identity = property.Value
+		x.Identity = property
 	}
 }
 

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
@@ -97,7 +95,7 @@ func (s *session) chosen(access scenario.Access) (scenario.Credentials, bool) {
 }
 
 // wrongCredential is one that no service accepts, in the form that the scheme has.
-func wrongCredential(scheme *openapi3.SecurityScheme) string {
+func wrongCredential(scheme *document.Scheme) string {
 	if strings.EqualFold(scheme.Scheme, "basic") {
 		return scenario.WrongCredential + ":" + scenario.WrongCredential
 	}
@@ -115,7 +113,7 @@ func (s *session) credential(name string) string {
 
 // CredentialIn is the credential of a scheme in a header, or nothing. The options have headers, because
 // that is what people have at hand.
-func CredentialIn(header http.Header, scheme *openapi3.SecurityScheme) string {
+func CredentialIn(header http.Header, scheme *document.Scheme) string {
 	value := header.Get(document.CredentialHeader(scheme))
 	switch {
 	case value == "":
@@ -145,7 +143,7 @@ func (r *Runner) givesCredentials() bool {
 
 // lacksCredentials reports whether the document has security schemes, and the target credentials for none.
 func (s *session) lacksCredentials() bool {
-	schemes := s.Plan.Document.Schemes()
+	schemes := s.Plan.Document.Schemes
 	for name := range schemes {
 		if s.credential(name) != "" {
 			return false
@@ -155,7 +153,7 @@ func (s *session) lacksCredentials() bool {
 }
 
 // Apply adds a credential to a request.
-func Apply(request *http.Request, scheme *openapi3.SecurityScheme, credential string) {
+func Apply(request *http.Request, scheme *document.Scheme, credential string) {
 	switch {
 	case scheme.Type == "apiKey":
 		applyKey(request, scheme, credential)
@@ -167,7 +165,7 @@ func Apply(request *http.Request, scheme *openapi3.SecurityScheme, credential st
 }
 
 // applyKey adds a key to a request, where its scheme says.
-func applyKey(request *http.Request, scheme *openapi3.SecurityScheme, key string) {
+func applyKey(request *http.Request, scheme *document.Scheme, key string) {
 	switch scheme.In {
 	case "header":
 		request.Header.Set(scheme.Name, key)

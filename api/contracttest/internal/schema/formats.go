@@ -8,8 +8,6 @@ import (
 	"net/url"
 	"regexp"
 	"time"
-
-	"github.com/getkin/kin-openapi/openapi3"
 )
 
 // Format is a format of texts, with texts to try it with.
@@ -92,7 +90,7 @@ func IsKnownFormat(name string) bool {
 }
 
 var (
-	checkRFC3339   = matching(openapi3.FormatOfStringDateTime)
+	checkRFC3339   = matching(`^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
 	checkPrintable = matching(`^[!-~]*$`)
 
 	errNoFormat      = errors.New("does not have the format")

@@ -10,26 +10,55 @@ import (
 )
 
 // GoPattern writes a pattern of ECMA-262 so that package regexp/syntax reads it.
-func GoPattern(pattern string) string {
-	return unicodeEscape.ReplaceAllString(pattern, `\x{$1}`)
+func GoPattern(text string) string {
+	return unicodeEscape.ReplaceAllString(text, `\x{$1}`)
 }
 
 // unicodeEscape finds an escape that ECMA-262 has and Go writes in another way.
 var unicodeEscape = regexp.MustCompile(`\\u([0-9A-Fa-f]{4})`)
 
-// IsPattern reports whether a pattern can be compiled.
-func IsPattern(pattern string) bool {
-	_, err := compilePattern(pattern)
-	return err == nil
+// pattern is a compiled pattern, which is still known as the document has it.
+type pattern struct {
+	text    string
+	matches func(text string) bool // nil: it cannot be compiled, and any text matches it
+}
+
+// String is the pattern as the document has it.
+func (p *pattern) String() string { return p.text }
+
+// MatchString reports whether a text matches.
+func (p *pattern) MatchString(text string) bool { return p.matches == nil || p.matches(text) }
+
+// patternEngine compiles the patterns of schemas.
+func patternEngine(text string) (jsonschema.Regexp, error) {
+	compiled, err := compilePattern(text)
+	if err != nil {
+		return &pattern{text: text}, nil
+	}
+	return &pattern{text: text, matches: compiled.MatchString}, nil
+}
+
+// PatternOf is the pattern of a schema, or nothing. One that cannot be compiled is none.
+func PatternOf(of *Schema) string {
+	if of.Pattern == nil || !IsChecked(of) {
+		return ""
+	}
+	return of.Pattern.String()
+}
+
+// IsChecked reports whether the pattern of a schema, if it has one, can be compiled.
+func IsChecked(of *Schema) bool {
+	compiled, isPattern := of.Pattern.(*pattern)
+	return !isPattern || compiled.matches != nil
 }
 
 // compilePattern compiles a pattern of ECMA-262: with package regexp, which takes linear time, or else, as
 // for those that look ahead, with one that goes back.
-func compilePattern(pattern string) (jsonschema.Regexp, error) {
-	if compiled, err := regexp.Compile(ecmaPattern(pattern)); err == nil {
+func compilePattern(text string) (jsonschema.Regexp, error) {
+	if compiled, err := regexp.Compile(ecmaPattern(text)); err == nil {
 		return compiled, nil
 	}
-	return compileBacktracking(pattern)
+	return compileBacktracking(text)
 }
 
 // backtracking is a pattern of ECMA-262 that package regexp cannot compile.
@@ -40,8 +69,8 @@ const matchTimeout = time.Second
 
 // compileBacktracking compiles a pattern that package regexp cannot compile. Such a pattern may take a time
 // that grows with the power of the length of a text, so it is bounded.
-func compileBacktracking(pattern string) (backtracking, error) {
-	compiled, err := regexp2.Compile(pattern, regexp2.ECMAScript, regexp2.Unicode)
+func compileBacktracking(text string) (backtracking, error) {
+	compiled, err := regexp2.Compile(text, regexp2.ECMAScript, regexp2.Unicode)
 	if err != nil {
 		return backtracking{}, err
 	}
@@ -62,9 +91,9 @@ var ecmaTokens = regexp.MustCompile(`\\u[0-9A-Fa-f]{4}|\\.|\[|\]|\.`)
 const ecmaSpace = `\s\v\x{a0}\x{feff}\p{Z}`
 
 // ecmaPattern writes a pattern of ECMA-262 as one of Go: what a dot and white space are differs.
-func ecmaPattern(pattern string) string {
+func ecmaPattern(text string) string {
 	inClass := false
-	return ecmaTokens.ReplaceAllStringFunc(pattern, func(token string) string {
+	return ecmaTokens.ReplaceAllStringFunc(text, func(token string) string {
 		if token == "[" || token == "]" {
 			inClass = token == "["
 		}

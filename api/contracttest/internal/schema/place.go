@@ -1,10 +1,8 @@
 package schema
 
 import (
-	"path"
+	"slices"
 	"strings"
-
-	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 )
@@ -22,23 +20,30 @@ func (p Place) below(token string) Place {
 	return Place{Component: p.Component, Pointer: p.Pointer + "/" + token}
 }
 
+// Component is the name of a schema that is a component, or nothing.
+func Component(of *Schema) string {
+	name, isComponent := strings.CutPrefix(of.Location, "/components/schemas/")
+	if !isComponent || strings.Contains(name, "/") {
+		return ""
+	}
+	return jsonvalue.Unescape(name)
+}
+
 // described is a schema and where it stands.
 type described struct {
-	reference *openapi3.SchemaRef
-	place     Place
+	schema *Schema
+	place  Place
 }
 
-// PlaceOf finds the place of what a JSON Pointer names in values of a schema.
-func PlaceOf(root *openapi3.SchemaRef, pointer string) Place { return describedAt(root, pointer).place }
+// PlaceOf finds the place of what a JSON Pointer names in values of a schema, which may be nil.
+func PlaceOf(root *Schema, pointer string) Place { return describedAt(root, pointer).place }
 
-// At returns the schema of what a JSON Pointer names in values of a schema.
-func At(root *openapi3.SchemaRef, pointer string) *openapi3.Schema {
-	return Of(describedAt(root, pointer).reference)
-}
+// At returns the schema of what a JSON Pointer names in values of a schema, which may be nil.
+func At(root *Schema, pointer string) *Schema { return Of(describedAt(root, pointer).schema) }
 
 // describedAt follows a JSON Pointer.
-func describedAt(root *openapi3.SchemaRef, pointer string) described {
-	at := described{reference: root}.entered()
+func describedAt(root *Schema, pointer string) described {
+	at := described{schema: root}.entered()
 	_, tokens, _ := strings.Cut(pointer, "/")
 	if tokens == "" {
 		return at
@@ -51,24 +56,26 @@ func describedAt(root *openapi3.SchemaRef, pointer string) described {
 
 // entered is the same schema, at the place of its component if it is one.
 func (d described) entered() described {
-	if d.reference == nil || d.reference.Ref == "" {
+	if d.schema == nil {
 		return d
 	}
-	return described{d.reference, Place{Component: path.Base(d.reference.Ref)}}
+	if name := Component(d.schema); name != "" {
+		d.place = Place{Component: name}
+	}
+	return d
 }
 
 // child is what an object has as a member, or an array as an item. Where no schema says anything of it, only its
 // place is known.
 func (d described) child(token string) described {
-	for _, part := range d.parts(nil) {
-		named := part.reference.Value.Properties[jsonvalue.Unescape(token)]
-		if named != nil {
+	parts := d.parts(nil)
+	for _, part := range parts {
+		if named := part.schema.Properties[jsonvalue.Unescape(token)]; named != nil {
 			return described{named, part.place.below(token)}.entered()
 		}
 	}
-	for _, part := range d.parts(nil) {
-		of := part.reference.Value
-		for _, each := range []*openapi3.SchemaRef{of.Items, of.AdditionalProperties.Schema} {
+	for _, part := range parts {
+		for _, each := range []*Schema{part.schema.Items2020, More(part.schema)} {
 			if each != nil {
 				return described{each, part.place.below("*")}.entered()
 			}
@@ -79,22 +86,14 @@ func (d described) child(token string) described {
 
 // parts are the schema and those that it is composed of, without those that were seen before: a schema may
 // consist of itself.
-func (d described) parts(seen []*openapi3.Schema) (all []described) {
-	if d.reference == nil || d.reference.Value == nil {
+func (d described) parts(seen []*Schema) (all []described) {
+	if d.schema == nil || slices.Contains(seen, d.schema) {
 		return nil
 	}
-	of := d.reference.Value
-	for _, other := range seen {
-		if other == of {
-			return nil
-		}
-	}
-	seen = append(seen, of)
+	seen = append(seen, d.schema)
 	all = append(all, d)
-	for _, references := range []openapi3.SchemaRefs{of.AllOf, of.AnyOf, of.OneOf} {
-		for _, reference := range references {
-			all = append(all, described{reference, d.place}.entered().parts(seen)...)
-		}
+	for _, part := range slices.Concat(d.schema.AllOf, d.schema.AnyOf, d.schema.OneOf) {
+		all = append(all, described{part, d.place}.entered().parts(seen)...)
 	}
 	return all
 }

@@ -1,11 +1,11 @@
-package schema
+package schema_test
 
 import (
 	_ "embed"
 	"testing"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
@@ -16,15 +16,13 @@ var placesDocument string
 // themselves.
 func TestPlaceOf(t *testing.T) {
 	t.Parallel()
-	loaded, err := openapi3.NewLoader().LoadFromData([]byte(placesDocument))
+	read, err := document.Parse([]byte(placesDocument))
 	must.NoError(t, err)
-	page := openapi3.NewSchemaRef("#/components/schemas/Page", loaded.Components.Schemas["Page"].Value)
-	circle := openapi3.NewSchemaRef("#/components/schemas/Circle", loaded.Components.Schemas["Circle"].Value)
-	cat := openapi3.NewSchemaRef("#/components/schemas/Cat", loaded.Components.Schemas["Cat"].Value)
-	unread := &openapi3.SchemaRef{Ref: "other.yaml#/Ape"}
-	unnamed := openapi3.NewSchemaRef("", page.Value)
+	component := func(name string) *schema.Schema { return read.Component(name, schema.Received) }
+	page := component("Page")
+	unnamed := component("Unnamed").Properties["page"]
 	for _, c := range []struct {
-		root          *openapi3.SchemaRef
+		root          *schema.Schema
 		pointer, want string
 	}{
 		{page, "", "Page "},
@@ -39,17 +37,16 @@ func TestPlaceOf(t *testing.T) {
 		{page, "/unknown/3", "Page /unknown/3"},
 		{unnamed, "/next", " /next"},
 		{unnamed, "/items/3/name", "Animal /name"},
-		{circle, "/name", "Circle /name"},
-		{unread, "/name", "Ape /name"},
+		{component("Circle"), "/name", "Circle /name"},
 		{nil, "/name", " /name"},
 	} {
-		if place := PlaceOf(c.root, c.pointer); place.Component+" "+place.Pointer != c.want {
+		if place := schema.PlaceOf(c.root, c.pointer); place.Component+" "+place.Pointer != c.want {
 			t.Errorf("%s is in %+v, want %q", c.pointer, place, c.want)
 		}
 	}
 	for _, name := range []string{"any", "one", "whole"} {
-		if got := At(cat, "/"+name); !got.Type.Is("string") {
-			t.Errorf("%s is of type %v", name, got.Type)
+		if got := schema.At(component("Cat"), "/"+name); schema.TypeOf(got) != "string" {
+			t.Errorf("%s is of type %v", name, got.Types)
 		}
 	}
 }

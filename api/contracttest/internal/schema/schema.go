@@ -1,94 +1,171 @@
 // Package schema says whether a schema of a document allows a value, and if not, which keyword forbids
 // it. It knows neither operations nor requests.
 //
-// santhosh-tekuri/jsonschema judges ([Validator], validator.go). kin-openapi, which reads the document, has
-// a judge, too, but that makes float64 of numbers and has the patterns of Go. Where the two differed on real
-// services, it was never the service that was wrong, so it was removed. jsonschema.go writes the schemas
-// of kin-openapi as JSON Schema.
+// There is one language of schemas: JSON Schema 2020-12, as santhosh-tekuri/jsonschema has compiled it. A [Library]
+// collects the schemas of a document and writes those of OpenAPI 3.0 in that language (library.go, lift.go), once.
+// compile.go compiles them, for requests and for responses. All other packages walk the result, and [Faults] judges by it
+// (faults.go).
 //
 // What a verdict is used for decides how it errs. A schema that cannot be compiled allows anything: a right
-// service must not be accused because of it, and the reader of the document has reported what it left out.
+// service must not be accused because of it, and the library reports it.
 //
 // formats.go and pattern.go have the formats and patterns that a schema may ask for. unnamed.go finds what
-// a schema allows and a strict reader does not: members without a name. This file looks into schemas
-// that are composed of others.
+// a schema allows and a strict reader does not: members without a name. place.go finds where in the document a value is
+// described. This file looks into schemas.
 package schema
 
 import (
+	"fmt"
+	"reflect"
 	"slices"
+	"strings"
 
-	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 )
 
-// anything is the schema that allows any value. It is one for all, because each schema is compiled once.
-var anything = &openapi3.Schema{}
+// Schema is a compiled schema. Its Location is a JSON Pointer to it in the document, and no schema of it refers to another
+// one: a reference was replaced by what it leads to.
+type Schema = jsonschema.Schema
 
-// Of returns the schema of a reference. One that is absent allows any value.
-func Of(reference *openapi3.SchemaRef) *openapi3.Schema {
-	if reference == nil || reference.Value == nil {
+// draft is the version of JSON Schema.
+const draft = 2020
+
+var isTrue = true
+
+// anything is the schema that allows any value.
+var anything = &Schema{Bool: &isTrue, DraftVersion: draft}
+
+// Of returns a schema, or one that allows any value if it is absent.
+func Of(schema *Schema) *Schema {
+	if schema == nil {
 		return anything
 	}
-	return reference.Value
+	return schema
+}
+
+// typesOf are the types of a schema but null.
+func typesOf(schema *Schema) (names []string) {
+	if schema.Types == nil {
+		return nil
+	}
+	return slices.DeleteFunc(schema.Types.ToStrings(), func(name string) bool { return name == "null" })
+}
+
+// TypeOf is the only type of a schema, which may allow null beside it. It is empty if the schema has several types, or
+// none.
+func TypeOf(schema *Schema) string {
+	if names := typesOf(schema); len(names) == 1 {
+		return names[0]
+	}
+	return ""
+}
+
+// HasType reports whether a schema says which types it allows.
+func HasType(schema *Schema) bool { return schema.Types != nil }
+
+// AllowsType reports whether a schema that has types allows one of them.
+func AllowsType(schema *Schema, name string) bool {
+	return schema.Types != nil && slices.Contains(schema.Types.ToStrings(), name)
 }
 
 // IsObject reports whether a schema is one of objects: by its type, or without a type by its properties.
-func IsObject(schema *openapi3.Schema) bool {
-	untyped := schema.Type == nil && len(schema.Properties) > 0
-	return untyped || schema.Type.Is("object")
+func IsObject(schema *Schema) bool {
+	untyped := schema.Types == nil && len(schema.Properties) > 0
+	return untyped || TypeOf(schema) == "object"
 }
 
 // IsNumber reports whether a schema is one of numbers, whole or not.
-func IsNumber(schema *openapi3.Schema) bool { return isOfType(schema, "integer", "number") }
+func IsNumber(schema *Schema) bool {
+	return slices.Contains([]string{"integer", "number"}, TypeOf(schema))
+}
 
-// IsNull reports whether a schema allows null only. The reader makes an enumeration of the type null of OpenAPI 3.1, because
-// OpenAPI 3.0 has no such type.
-func IsNull(schema *openapi3.Schema) bool {
-	isOnlyValue := len(schema.Enum) == 1 && schema.Enum[0] == nil
-	return isOnlyValue && schema.Type == nil
+// IsNull reports whether a schema allows null only.
+func IsNull(schema *Schema) bool {
+	if schema.Types != nil {
+		return len(typesOf(schema)) == 0
+	}
+	values := ValuesOf(schema)
+	return len(values) == 1 && values[0] == nil
 }
 
 // IsScalar reports whether a schema is not one of arrays, nor of objects.
-func IsScalar(schema *openapi3.Schema) bool { return !isOfType(schema, "array", "object") }
-
-// isOfType reports whether a schema has one type only, which is one of some.
-func isOfType(schema *openapi3.Schema, types ...string) bool {
-	return slices.ContainsFunc(types, schema.Type.Is)
+func IsScalar(schema *Schema) bool {
+	return !slices.Contains([]string{"array", "object"}, TypeOf(schema))
 }
 
+// IsForbidden reports whether a schema allows no value because its member is not sent in the direction: it is readOnly
+// in a request, or writeOnly in a response.
+func IsForbidden(schema *Schema) bool { return schema.Bool != nil && !*schema.Bool }
+
 // IsClosed reports whether a schema forbids members that it does not name.
-func IsClosed(schema *openapi3.Schema) bool {
-	has := schema.AdditionalProperties.Has
-	return has != nil && !*has
+func IsClosed(schema *Schema) bool { return schema.AdditionalProperties == false }
+
+// More is the schema of members that a schema does not name, or nil if it says nothing of them.
+func More(schema *Schema) *Schema {
+	more, _ := schema.AdditionalProperties.(*Schema)
+	return more
 }
 
 // IsComposed reports whether a schema consists of others.
-func IsComposed(schema *openapi3.Schema) bool {
+func IsComposed(schema *Schema) bool {
 	return len(schema.AllOf)+len(schema.OneOf)+len(schema.AnyOf) > 0 || schema.Not != nil
+}
+
+// ValuesOf are the values of an enumeration, or none.
+func ValuesOf(schema *Schema) []any {
+	if schema.Enum == nil {
+		return nil
+	}
+	return schema.Enum.Values
+}
+
+// Example is the example of a schema, or nil.
+func Example(schema *Schema) any {
+	if len(schema.Examples) == 0 {
+		return nil
+	}
+	return schema.Examples[0]
+}
+
+// FormatOf is the format that the document gives a schema, or nothing.
+func FormatOf(schema *Schema) string {
+	if schema.Format == nil {
+		return ""
+	}
+	return strings.TrimPrefix(schema.Format.Name, hidden)
+}
+
+// DefaultOf is the default of a schema, or nil.
+func DefaultOf(schema *Schema) any {
+	if schema.Default == nil {
+		return nil
+	}
+	return *schema.Default
 }
 
 // Parts adds to schemas those that they are composed of, each once: a schema may be a part of its parts. A value that
 // matches the first ones may have members of each of them. A schema that is nil says nothing.
-func Parts(schemas ...*openapi3.Schema) []*openapi3.Schema { return withParts(nil, schemas...) }
+func Parts(schemas ...*Schema) []*Schema { return withParts(nil, schemas...) }
 
 // withParts adds schemas and their parts to those that were seen before.
-func withParts(seen []*openapi3.Schema, schemas ...*openapi3.Schema) []*openapi3.Schema {
+func withParts(seen []*Schema, schemas ...*Schema) []*Schema {
 	for _, schema := range schemas {
 		if schema == nil || slices.Contains(seen, schema) {
 			continue
 		}
 		seen = append(seen, schema)
-		for _, part := range slices.Concat(schema.AllOf, schema.AnyOf, schema.OneOf) {
-			seen = withParts(seen, part.Value)
-		}
+		seen = withParts(seen, slices.Concat(schema.AllOf, schema.AnyOf, schema.OneOf)...)
 	}
 	return seen
 }
 
 // Items are the schemas of the items of arrays.
-func Items(schemas []*openapi3.Schema) (all []*openapi3.Schema) {
+func Items(schemas []*Schema) (all []*Schema) {
 	for _, schema := range schemas {
-		if schema.Items != nil {
-			all = append(all, schema.Items.Value)
+		if schema.Items2020 != nil {
+			all = append(all, schema.Items2020)
 		}
 	}
 	return all
@@ -96,24 +173,93 @@ func Items(schemas []*openapi3.Schema) (all []*openapi3.Schema) {
 
 // Members are the schemas of a member of objects. One that no schema names has those of additional
 // properties.
-func Members(schemas []*openapi3.Schema, name string) (all []*openapi3.Schema) {
+func Members(schemas []*Schema, name string) (all []*Schema) {
 	for _, schema := range schemas {
 		if property := schema.Properties[name]; property != nil {
-			all = append(all, property.Value)
+			all = append(all, property)
 		}
 	}
 	if len(all) > 0 {
 		return all
 	}
 	for _, schema := range schemas {
-		if more := schema.AdditionalProperties.Schema; more != nil {
-			all = append(all, more.Value)
+		if more := More(schema); more != nil {
+			all = append(all, more)
 		}
 	}
 	return all
 }
 
-// IsWriteOnly reports whether a response leaves out what has one of some schemas.
-func IsWriteOnly(schemas []*openapi3.Schema) bool {
-	return slices.ContainsFunc(schemas, func(s *openapi3.Schema) bool { return s.WriteOnly })
+// Each calls visit with a schema, and with all schemas in it, each once.
+func Each(schema *Schema, visit func(*Schema)) {
+	seen := map[*Schema]bool{}
+	var enter func(*Schema) *Schema
+	enter = func(schema *Schema) *Schema {
+		if !seen[schema] {
+			seen[schema] = true
+			visit(schema)
+			replaceInner(schema, enter)
+		}
+		return schema
+	}
+	enter(schema)
+}
+
+// replaceInner replaces each schema in another one, in an order that is the same each time.
+func replaceInner(schema *Schema, replace func(*Schema) *Schema) {
+	for _, name := range jsonvalue.Names(schema.Properties) {
+		schema.Properties[name] = replace(schema.Properties[name])
+	}
+	if more := More(schema); more != nil {
+		schema.AdditionalProperties = replace(more)
+	}
+	for _, parts := range [][]*Schema{schema.AllOf, schema.AnyOf, schema.OneOf, schema.PrefixItems} {
+		for i, part := range parts {
+			parts[i] = replace(part)
+		}
+	}
+	for _, single := range []**Schema{
+		&schema.Items2020, &schema.Not, &schema.If, &schema.Then, &schema.Else, &schema.Contains, &schema.PropertyNames,
+		&schema.UnevaluatedItems, &schema.UnevaluatedProperties,
+	} {
+		if *single != nil {
+			*single = replace(*single)
+		}
+	}
+	for name, other := range schema.DependentSchemas {
+		schema.DependentSchemas[name] = replace(other)
+	}
+	for pattern, other := range schema.PatternProperties {
+		schema.PatternProperties[pattern] = replace(other)
+	}
+}
+
+// Keyword is the value of a keyword of a schema, which is zero where the schema does not have it. It can be set.
+func Keyword(schema *Schema, name string) reflect.Value {
+	if name == "items" {
+		name = "items2020"
+	}
+	return reflect.ValueOf(schema).Elem().FieldByName(strings.ToUpper(name[:1]) + name[1:])
+}
+
+// Has reports whether a schema has a keyword.
+func Has(schema *Schema, name string) bool { return !Keyword(schema, name).IsZero() }
+
+// NewEnum returns an enumeration of some values. The library makes one only while it compiles.
+func NewEnum(values []any) *jsonschema.Enum {
+	const address = "contract://enum"
+	compiler := jsonschema.NewCompiler()
+	err := compiler.AddResource(address, map[string]any{"enum": values})
+	if err != nil {
+		panic(fmt.Sprint("schema: ", err)) // the address is one
+	}
+	return compiler.MustCompile(address).Enum
+}
+
+// AllOf is a schema that allows what some others allow together.
+func AllOf(schemas ...*Schema) *Schema { return &Schema{AllOf: schemas, DraftVersion: draft} }
+
+// IsSame reports whether two schemas, which may be nil, are one in the document, maybe for values in different directions.
+func IsSame(schema, other *Schema) bool {
+	return schema != nil && other != nil && schema.Location != "" && schema.Location == other.Location
 }

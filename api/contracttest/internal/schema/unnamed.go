@@ -3,8 +3,6 @@ package schema
 import (
 	"fmt"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
@@ -15,7 +13,7 @@ const UnknownMember = "unknown-member"
 // Unnamed finds the members of a value that its schemas do not name. Schemas are open so that they may
 // grow; a response may still not say more than is documented. The value matches all of the schemas. at
 // is its place, a JSON Pointer.
-func Unnamed(at string, value any, schemas ...*openapi3.Schema) (faults []scenario.Fault) {
+func Unnamed(at string, value any, schemas ...*Schema) (faults []scenario.Fault) {
 	schemas = Parts(schemas...)
 	items := Items(schemas)
 	for i, item := range jsonvalue.List(value) {
@@ -43,14 +41,13 @@ func Unnamed(at string, value any, schemas ...*openapi3.Schema) (faults []scenar
 
 // allowsUnnamed reports whether schemas mean objects with any members: they name none, or say so. That a
 // schema names some and leaves additionalProperties out is how most documents are written, and means no more.
-func allowsUnnamed(schemas []*openapi3.Schema) bool {
+func allowsUnnamed(schemas []*Schema) bool {
 	hasNames := false
 	for _, schema := range schemas {
-		says := schema.AdditionalProperties.Has
-		if says != nil && *says {
+		if schema.AdditionalProperties == true {
 			return true
 		}
-		hasNames = hasNames || says != nil || len(schema.Properties) > 0
+		hasNames = hasNames || IsClosed(schema) || len(schema.Properties) > 0
 	}
 	return !hasNames
 }

@@ -1,21 +1,18 @@
 package schema_test
 
 import (
-	"encoding/json"
 	"testing"
-
-	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schematest"
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // A name is escaped in a JSON Pointer.
 func TestPlaceOfUnnamed(t *testing.T) {
 	t.Parallel()
-	inner := openapi3.NewObjectSchema().WithProperty("name", openapi3.NewStringSchema())
-	wanted := openapi3.NewObjectSchema().WithProperty("a/b", inner)
+	wanted := schematest.Of(t, `{"type":"object","properties":{"a/b":{"type":"object","properties":{"name":{"type":"string"}}}}}`)
 	value := map[string]any{"a/b": map[string]any{"c~d": "x"}}
 	faults := schema.Unnamed("", value, wanted)
 	if len(faults) != 1 || faults[0].Where != "body /a~1b/c~0d" {
@@ -35,8 +32,7 @@ func TestUnnamed(t *testing.T) {
 		`{"type":"object"}`: 0,
 		`{"type":"object","additionalProperties":false}`: 2,
 	} {
-		wanted := &openapi3.Schema{}
-		must.NoError(t, json.Unmarshal([]byte(text), wanted))
+		wanted := schematest.Of(t, text)
 		value, err := jsonvalue.Decode([]byte(`{"name":"a","other":1}`))
 		must.NoError(t, err)
 		if faults := schema.Unnamed("", value, wanted); len(faults) != want {

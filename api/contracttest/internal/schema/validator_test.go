@@ -1,18 +1,15 @@
 package schema_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
-	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schematest"
 	"github.com/plantstore/plantstore/internal/testing/golden"
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
@@ -20,19 +17,12 @@ import (
 // judged reports whether a schema in YAML, in a document of a version, allows a value.
 func judged(t *testing.T, version, text, value string, direction schema.Direction) bool {
 	t.Helper()
-	whole := fmt.Sprintf(`openapi: %s
-info: {title: One schema, version: "1"}
-paths: {}
-components:
-  schemas:
+	read := schematest.Read(t, version, `
     Self: {type: object, properties: {self: {$ref: '#/components/schemas/Self'}, n: {type: integer}}}
-    Wanted: %s
-`, version, text)
-	read, err := document.Parse([]byte(whole))
-	must.NoError(t, err)
+    Wanted: `+text)
 	sent, err := jsonvalue.DecodeLoosely([]byte(value))
 	must.NoError(t, err)
-	return schema.NewValidator().Allows(read.Spec.Components.Schemas["Wanted"].Value, sent, direction)
+	return schema.Allows(read.Component("Wanted", direction), sent)
 }
 
 // The translation keeps what OpenAPI means where JSON Schema means something else.
@@ -63,6 +53,7 @@ func TestTranslation(t *testing.T) {
 		{"3.0.3", "{type: string, pattern: '^(?=a).b$'}", `"ab"`, `1|"cb"`}, // package regexp has no pattern that looks ahead
 		{"3.0.3", `{type: string, pattern: '^\u0061.$'}`, `"ab"`, `"bb"|"a\n"|"a\r"`},
 		{"3.0.3", `{type: string, pattern: '^\s[\s.]\S$'}`, `"\u00a0\ufeffa"|" .b"`, `"a a"|"  \u00a0"|" ab"`},
+		{"3.1.0", "{type: string, contentEncoding: base64}", `"no base64"`, `1`}, // what is left out of the document is not judged
 		{"3.0.3", "{type: string, minLength: 2, maxLength: 2}", `"蘭🌵"`, `"蘭"`},
 		{"3.0.3", "{type: string, format: byte}", `"RmljdXM="`, `"RmljdXM"`},
 		{"3.0.3", "{format: date}", `1|"2026-11-20"`, `"1"`},
@@ -121,8 +112,7 @@ func TestFaults(t *testing.T) {
 	t.Parallel()
 	text := `{"type":"object","required":["a"],"properties":{"a":{"type":"string","maxLength":2},"b":{"type":"array","items":{"type":"integer"}},
 		"c":{"type":"string","writeOnly":true}},"additionalProperties":false}`
-	wanted := &openapi3.Schema{}
-	must.NoError(t, json.Unmarshal([]byte(text), wanted))
+	wanted := schematest.Read(t, "3.0.3", "{Wanted: "+text+"}").Component("Wanted", schema.Received)
 	for value, want := range map[string]string{
 		`{"a":"xx","b":[1]}`:  "",
 		`{}`:                  "body /a required",
@@ -137,7 +127,7 @@ func TestFaults(t *testing.T) {
 		sent, err := jsonvalue.Decode([]byte(value))
 		must.NoError(t, err)
 		var got []string
-		for _, fault := range schema.NewValidator().Faults("body", wanted, sent, schema.Received) {
+		for _, fault := range schema.Faults("body", wanted, sent) {
 			got = append(got, fault.Where+" "+fault.Keyword)
 		}
 		slices.Sort(got)
@@ -150,7 +140,7 @@ func TestFaults(t *testing.T) {
 // A message does not begin with the keyword, which a fault has beside it.
 func TestMessage(t *testing.T) {
 	t.Parallel()
-	faults := schema.NewValidator().Faults("body", &openapi3.Schema{MinLength: 3}, "ab", schema.Received)
+	faults := schema.Faults("body", schematest.Of(t, "{minLength: 3}"), "ab")
 	if got, want := fmt.Sprint(faults), "[body: minLength: got 2, want 3]"; got != want {
 		t.Errorf("the faults are %s, want %s", got, want)
 	}

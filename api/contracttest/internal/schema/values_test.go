@@ -19,7 +19,6 @@ func TestValues(t *testing.T) {
 	file, err := os.ReadFile("testdata/values.txt")
 	must.NoError(t, err)
 	var lines []string
-	validator := schema.NewValidator()
 	var read *document.Document
 	for line := range strings.Lines(string(file)) {
 		line = strings.TrimSuffix(line, "\n")
@@ -31,7 +30,7 @@ func TestValues(t *testing.T) {
 			must.NoError(t, err)
 			lines = append(lines, line)
 			var faults []string
-			for _, fault := range validator.Faults("body", read.Spec.Components.Schemas["Wanted"].Value, decoded, schema.Received) {
+			for _, fault := range schema.Faults("body", read.Component("Wanted", schema.Received), decoded) {
 				faults = append(faults, "    "+fault.String())
 			}
 			slices.Sort(faults)

@@ -1,13 +1,10 @@
 package values
 
 import (
-	"encoding/json"
 	"fmt"
 	"hash/maphash"
 	"maps"
 	"slices"
-
-	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
@@ -18,7 +15,7 @@ import (
 
 // baseKey is what a base depends on, if it has no identity.
 type baseKey struct {
-	schema *openapi3.Schema
+	schema *schema.Schema
 	depth  int
 	held   uint64 // 0 if it ends no recursion
 }
@@ -28,7 +25,7 @@ var heldSeed = maphash.MakeSeed()
 
 // Base returns the plainest valid value: every property, every minimum met. In a recursion it leaves out
 // what is optional. The result may be changed, but not what is in it.
-func (g *Generator) Base(wanted *openapi3.Schema) any {
+func (g *Generator) Base(wanted *schema.Schema) any {
 	if g.IsIdentity(wanted) {
 		return g.Identity(wanted)
 	}
@@ -49,7 +46,7 @@ func (g *Generator) Base(wanted *openapi3.Schema) any {
 // keptBase returns a base that was made before, or makes it. It is asked for thousands of times in a large
 // document, so what can be kept is kept: not what has an identity, which is drawn fresh each time, and what
 // ends a recursion only for the work on one schema, because elsewhere it would end later.
-func (g *Generator) keptBase(wanted *openapi3.Schema) any {
+func (g *Generator) keptBase(wanted *schema.Schema) any {
 	key := baseKey{schema: wanted, depth: g.depth}
 	if value, isKnown := g.knownBase(key); isKnown {
 		return value
@@ -76,7 +73,7 @@ func (g *Generator) keptBase(wanted *openapi3.Schema) any {
 
 // newBase makes a base. Where it would not end, or take too much work, it is null, and cuts counts it: such a
 // base must not be used again elsewhere.
-func (g *Generator) newBase(wanted *openapi3.Schema) any {
+func (g *Generator) newBase(wanted *schema.Schema) any {
 	isTooMuch := g.work > g.Enough
 	g.exhausted = g.exhausted || isTooMuch
 	// Of a required recursion no value is finite.
@@ -94,103 +91,112 @@ func (g *Generator) newBase(wanted *openapi3.Schema) any {
 	if branches := g.Branches(flat); len(branches) > 0 {
 		return g.baseOfBranches(wanted, branches)
 	}
-	value := g.simpleBase(flat, inRecursion)
-	if flat.Not != nil && !g.Fits(wanted, value) {
-		return g.otherThan(wanted, value)
-	}
-	return value
+	return g.simpleBase(flat, inRecursion)
 }
 
 // baseOfBranches returns the base of the first branch of which a schema allows it.
-func (g *Generator) baseOfBranches(wanted *openapi3.Schema, branches []*openapi3.Schema) any {
+func (g *Generator) baseOfBranches(wanted *schema.Schema, branches []*schema.Schema) any {
 	for _, branch := range branches {
 		if value := g.Base(branch); g.Fits(wanted, value) {
+			return value
+		}
+	}
+	for _, branch := range branches {
+		if value := g.repaired(wanted, g.Flatten(branch), g.Base(branch)); g.Fits(wanted, value) {
 			return value
 		}
 	}
 	return g.Base(branches[0])
 }
 
-// otherThan returns a value that a schema with "not" allows, if there is one, in place of one that it forbids.
-func (g *Generator) otherThan(wanted *openapi3.Schema, forbidden any) any {
-	for _, other := range []any{"another", int64(2), true, map[string]any{}, []any{}, json.Number("1.5")} {
-		if g.Fits(wanted, other) {
-			return other
-		}
+// simpleBase is the base of a schema that is not a choice.
+func (g *Generator) simpleBase(wanted *schema.Schema, inRecursion bool) any {
+	value := g.roughBase(wanted, inRecursion)
+	if isHard(wanted) && !g.Fits(wanted, value) {
+		return g.repaired(wanted, wanted, value)
 	}
-	return forbidden
+	return value
 }
 
-// simpleBase is the base of a schema that is not composed.
-func (g *Generator) simpleBase(wanted *openapi3.Schema, inRecursion bool) any {
+// roughBase is simpleBase by the keywords that are about one value. What else a schema says may forbid it.
+func (g *Generator) roughBase(wanted *schema.Schema, inRecursion bool) any {
 	switch {
-	case len(wanted.Enum) > 0:
-		return jsonvalue.Normal(wanted.Enum[0])
+	case len(schema.ValuesOf(wanted)) > 0:
+		return jsonvalue.Normal(schema.ValuesOf(wanted)[0])
+	case schema.IsNull(wanted):
+		return nil
 	case schema.IsObject(wanted):
 		return g.objectBase(wanted, inRecursion)
-	case wanted.Type.Is("array"):
+	case schema.TypeOf(wanted) == "array":
 		return g.Many(wanted, leastItems(wanted, inRecursion))
 	case schema.IsNumber(wanted):
 		return g.plainNumber(wanted)
-	case wanted.Type.Is("boolean"):
+	case schema.TypeOf(wanted) == "boolean":
 		return true
 	}
 	return g.plainText(wanted)
 }
 
 // leastItems is how many items a base has: one at least, unless it ends a recursion.
-func leastItems(wanted *openapi3.Schema, inRecursion bool) uint64 {
+func leastItems(wanted *schema.Schema, inRecursion bool) int {
+	least := OrNone(wanted.MinItems)
 	mayHaveOne := orMost(wanted.MaxItems) > 0
-	if wanted.MinItems == 0 && mayHaveOne && !inRecursion {
+	if least == 0 && mayHaveOne && !inRecursion {
 		return 1
 	}
-	return wanted.MinItems
+	return least
 }
 
 // objectBase has all members, as long as they are allowed.
 //
 //	{"id": 1000001, "name": "Ficus", "size": 1, "tags": ["Ficus"]}
-func (g *Generator) objectBase(wanted *openapi3.Schema, inRecursion bool) map[string]any {
+func (g *Generator) objectBase(wanted *schema.Schema, inRecursion bool) map[string]any {
 	object := map[string]any{}
 	for _, name := range PropertyNames(wanted) {
-		property := wanted.Properties[name].Value
-		isFull := uint64(len(object)) >= orMost(wanted.MaxProps)
+		property := wanted.Properties[name]
+		isFull := len(object) >= orMost(wanted.MaxProperties)
 		canLeaveOut := (inRecursion || isFull) && !isRequired(wanted, name)
-		if !canLeaveOut && !g.IsAbsent(property) {
-			object[name] = g.baseOf(name, property)
+		if canLeaveOut || g.IsAbsent(property) {
+			continue
+		}
+		object[name] = g.baseOf(name, property)
+		// Of some no value is known, or there is none.
+		isGuess := isRelated(property) && !isRequired(wanted, name)
+		if isGuess && !g.Fits(property, object[name]) {
+			delete(object, name)
 		}
 	}
-	return g.grown(wanted, object, wanted.MinProps)
+	return g.grown(wanted, object, OrNone(wanted.MinProperties))
 }
 
 // PropertyNames lists the names of the properties of a schema, sorted.
-func PropertyNames(wanted *openapi3.Schema) []string {
+func PropertyNames(wanted *schema.Schema) []string {
 	return slices.Sorted(maps.Keys(wanted.Properties))
 }
 
 // isRequired reports whether an object must have a member.
-func isRequired(wanted *openapi3.Schema, name string) bool {
+func isRequired(wanted *schema.Schema, name string) bool {
 	return slices.Contains(wanted.Required, name)
 }
 
 // grown adds members to an object until it has n of them.
-func (g *Generator) grown(wanted *openapi3.Schema, object map[string]any, n uint64) map[string]any {
-	for i := len(object); uint64(i) < min(n, Most+1); i++ {
+func (g *Generator) grown(wanted *schema.Schema, object map[string]any, n int) map[string]any {
+	for i := len(object); i < min(n, Most+1); i++ {
 		object[fmt.Sprint("member", i)] = g.additional(wanted)
 	}
 	return object
 }
 
 // additional returns a value for a member that no property names.
-func (g *Generator) additional(wanted *openapi3.Schema) any {
-	if more := wanted.AdditionalProperties.Schema; more != nil {
-		return g.Base(more.Value)
+func (g *Generator) additional(wanted *schema.Schema) any {
+	if more := schema.More(wanted); more != nil {
+		return g.Base(more)
 	}
 	return "more"
 }
 
 // with returns the base of an object with one member set.
-func (g *Generator) with(wanted *openapi3.Schema, name string, value any) map[string]any {
+func (g *Generator) with(wanted *schema.Schema, name string, value any) map[string]any {
 	object := jsonvalue.Object(g.simpleBase(wanted, false))
 	if object == nil {
 		object = map[string]any{}
@@ -201,14 +207,17 @@ func (g *Generator) with(wanted *openapi3.Schema, name string, value any) map[st
 
 // Many returns an array of n items that begins with the given ones, different ones where they must be.
 // Large arrays in large arrays would be gigabytes, so the inner ones are short.
-func (g *Generator) Many(wanted *openapi3.Schema, n uint64, begin ...any) []any {
+func (g *Generator) Many(wanted *schema.Schema, n int, begin ...any) []any {
 	g.depth++
 	defer func() { g.depth-- }()
 	// Arrays in arrays are small.
-	n = min(n, uint64(Most>>(3*min(g.depth-1, 3)))+1)
+	n = min(n, Most>>(3*min(g.depth-1, 3))+1)
 	array := append([]any{}, begin...)
-	item := schema.Of(wanted.Items)
-	for uint64(len(array)) < n {
+	if wanted.Contains != nil {
+		array = append(array, g.contained(wanted)...)
+	}
+	for len(array) < n {
+		item := itemAt(wanted, len(array))
 		if wanted.UniqueItems && len(array) > 0 {
 			array = append(array, g.another(item, array))
 		} else {
@@ -223,9 +232,25 @@ func (g *Generator) Many(wanted *openapi3.Schema, n uint64, begin ...any) []any 
 const Most = 1000
 
 // orMost is a bound, or where there is none, as much as is ever made.
-func orMost(n *uint64) uint64 {
+func orMost(n *int) int {
 	if n == nil {
 		return Most
 	}
 	return *n
+}
+
+// OrNone is a lower bound, or where there is none, 0.
+func OrNone(n *int) int {
+	if n == nil {
+		return 0
+	}
+	return *n
+}
+
+// itemAt is the schema of an item of arrays. Their first ones may have schemas of their own.
+func itemAt(wanted *schema.Schema, index int) *schema.Schema {
+	if index < len(wanted.PrefixItems) {
+		return wanted.PrefixItems[index]
+	}
+	return schema.Of(wanted.Items2020)
 }

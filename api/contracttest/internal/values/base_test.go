@@ -4,7 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schematest"
 )
 
 // Arrays in arrays, and objects, are not made larger than a service can take.
@@ -27,11 +28,14 @@ func TestLarge(t *testing.T) {
 // What ends a recursion is not kept for where it begins.
 func TestRecursionBeginsAnew(t *testing.T) {
 	t.Parallel()
-	one := openapi3.NewObjectSchema()
-	other := openapi3.NewObjectSchema()
-	one.Properties = openapi3.Schemas{"other": openapi3.NewSchemaRef("", other)}
-	other.Properties = openapi3.Schemas{"one": openapi3.NewSchemaRef("", one)}
-	both := openapi3.NewObjectSchema().WithProperty("a", one).WithProperty("b", other)
+	read := schematest.Read(t, "3.0.3", `
+    One: {type: object, properties: {other: {$ref: '#/components/schemas/Other'}}}
+    Other: {type: object, properties: {one: {$ref: '#/components/schemas/One'}}}
+    Both: {type: object, properties: {a: {$ref: '#/components/schemas/One'}, b: {$ref: '#/components/schemas/Other'}}}
+`)
+	one := read.Component("One", schema.Request)
+	other := read.Component("Other", schema.Request)
+	both := read.Component("Both", schema.Request)
 	g := New(Settings{})
 	first := shown(g.Base(one))
 	const want = `{"other":{"one":{"other":{"one":{}}}}}`
@@ -49,12 +53,12 @@ func TestRecursionBeginsAnew(t *testing.T) {
 // A recursion that must not end is cut, and what was cut is not kept for where another one begins.
 func TestEndlessBeginsAnew(t *testing.T) {
 	t.Parallel()
-	one := openapi3.NewObjectSchema()
-	other := openapi3.NewObjectSchema()
-	one.Properties = openapi3.Schemas{"other": openapi3.NewSchemaRef("", other)}
-	other.Properties = openapi3.Schemas{"one": openapi3.NewSchemaRef("", one)}
-	one.Required = []string{"other"}
-	other.Required = []string{"one"}
+	read := schematest.Read(t, "3.0.3", `
+    One: {type: object, required: [other], properties: {other: {$ref: '#/components/schemas/Other'}}}
+    Other: {type: object, required: [one], properties: {one: {$ref: '#/components/schemas/One'}}}
+`)
+	one := read.Component("One", schema.Request)
+	other := read.Component("Other", schema.Request)
 	g := New(Settings{})
 	first := strings.Count(shown(g.Base(one)), "{")
 	if second := strings.Count(shown(g.Base(other)), "{"); first != 10 || second != 10 {

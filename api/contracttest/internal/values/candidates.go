@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 )
@@ -22,17 +20,17 @@ type candidate struct {
 }
 
 // candidates are values at the edge of each keyword of a schema that is not composed, and beside it.
-func (g *Generator) candidates(wanted *openapi3.Schema) []candidate {
+func (g *Generator) candidates(wanted *schema.Schema) []candidate {
 	switch {
 	case schema.IsNull(wanted):
 		return nil // a value of another type is all that can be wrong
-	case len(wanted.Enum) > 0:
+	case len(schema.ValuesOf(wanted)) > 0:
 		return enumCandidates(wanted)
 	case schema.IsNumber(wanted):
 		return numberCandidates(wanted)
-	case wanted.Type.Is("string"):
+	case schema.TypeOf(wanted) == "string":
 		return g.textCandidates(wanted)
-	case wanted.Type.Is("array"):
+	case schema.TypeOf(wanted) == "array":
 		return g.arrayCandidates(wanted)
 	case schema.IsObject(wanted):
 		return g.objectCandidates(wanted)
@@ -41,8 +39,8 @@ func (g *Generator) candidates(wanted *openapi3.Schema) []candidate {
 }
 
 // enumCandidates are the values of an enumeration, and some beside them.
-func enumCandidates(wanted *openapi3.Schema) (all []candidate) {
-	for i, value := range wanted.Enum {
+func enumCandidates(wanted *schema.Schema) (all []candidate) {
+	for i, value := range schema.ValuesOf(wanted) {
 		all = append(all, candidate{"enum", jsonvalue.Normal(value)})
 		if schema.IsNumber(wanted) {
 			all = append(all, candidate{"enum", int64(i + 1)})
@@ -50,7 +48,7 @@ func enumCandidates(wanted *openapi3.Schema) (all []candidate) {
 	}
 	return append(all,
 		candidate{"enum", int64(0)},
-		candidate{"enum", fmt.Sprint(wanted.Enum[0], "?")},
+		candidate{"enum", fmt.Sprint(schema.ValuesOf(wanted)[0], "?")},
 		// Some services take it for an absent parameter.
 		candidate{"enum", ""},
 	)
@@ -58,8 +56,8 @@ func enumCandidates(wanted *openapi3.Schema) (all []candidate) {
 
 // arrayCandidates are arrays at the bounds of their length, with equal items and with different ones. An
 // array that may be empty is tried empty, too.
-func (g *Generator) arrayCandidates(wanted *openapi3.Schema) []candidate {
-	least, most := wanted.MinItems, orMost(wanted.MaxItems)
+func (g *Generator) arrayCandidates(wanted *schema.Schema) []candidate {
+	least, most := OrNone(wanted.MinItems), orMost(wanted.MaxItems)
 	all := []candidate{
 		{"minItems", g.Many(wanted, least)},
 		{"minItems", g.Many(wanted, max(least, 1)-1)},
@@ -79,8 +77,8 @@ func (g *Generator) arrayCandidates(wanted *openapi3.Schema) []candidate {
 
 // withEqualItems returns an array whose first and last items are equal. It has two items at least, unless it
 // must be shorter.
-func (g *Generator) withEqualItems(wanted *openapi3.Schema) []any {
-	array := g.Many(wanted, max(wanted.MinItems, min(2, orMost(wanted.MaxItems))))
+func (g *Generator) withEqualItems(wanted *schema.Schema) []any {
+	array := g.Many(wanted, max(OrNone(wanted.MinItems), min(2, orMost(wanted.MaxItems))))
 	if len(array) > 0 {
 		array[len(array)-1] = array[0]
 	}
@@ -88,25 +86,25 @@ func (g *Generator) withEqualItems(wanted *openapi3.Schema) []any {
 }
 
 // objectCandidates are objects at the bounds of their size, and one with a member that no property names.
-func (g *Generator) objectCandidates(wanted *openapi3.Schema) (all []candidate) {
-	if wanted.MinProps > 0 {
+func (g *Generator) objectCandidates(wanted *schema.Schema) (all []candidate) {
+	if OrNone(wanted.MinProperties) > 0 {
 		all = append(all,
 			candidate{"minProperties", g.objectBase(wanted, false)},
 			candidate{"minProperties", g.smallObject(wanted)})
 	}
-	if wanted.MaxProps != nil {
+	if wanted.MaxProperties != nil {
 		all = append(all,
 			candidate{"maxProperties", g.objectBase(wanted, false)},
-			candidate{"maxProperties", g.grown(wanted, g.objectBase(wanted, false), *wanted.MaxProps+1)})
+			candidate{"maxProperties", g.grown(wanted, g.objectBase(wanted, false), *wanted.MaxProperties+1)})
 	}
 	return append(all, candidate{"additionalProperties", g.withMore(wanted)})
 }
 
 // smallObject returns an object with one member less than it must have, unless it must have all of them.
-func (g *Generator) smallObject(wanted *openapi3.Schema) map[string]any {
+func (g *Generator) smallObject(wanted *schema.Schema) map[string]any {
 	small := g.objectBase(wanted, true)
 	for _, name := range slices.Sorted(maps.Keys(small)) {
-		isTooLarge := uint64(len(small)) >= wanted.MinProps
+		isTooLarge := len(small) >= OrNone(wanted.MinProperties)
 		if isTooLarge && !isRequired(wanted, name) {
 			delete(small, name)
 		}
@@ -115,27 +113,27 @@ func (g *Generator) smallObject(wanted *openapi3.Schema) map[string]any {
 }
 
 // withMore returns an object that uses what a schema says of members that no property names.
-func (g *Generator) withMore(wanted *openapi3.Schema) map[string]any {
+func (g *Generator) withMore(wanted *schema.Schema) map[string]any {
 	switch {
 	case schema.IsClosed(wanted):
 		return g.objectBase(wanted, false)
-	case wanted.AdditionalProperties.Schema != nil:
+	case schema.More(wanted) != nil:
 		return g.with(wanted, schema.UnknownMember, g.additional(wanted))
 	}
 	return g.with(wanted, schema.UnknownMember, map[string]any{"deep": []any{nil}})
 }
 
 // textCandidates are texts of the formats, patterns and lengths of a schema, and beside them.
-func (g *Generator) textCandidates(wanted *openapi3.Schema) (all []candidate) {
+func (g *Generator) textCandidates(wanted *schema.Schema) (all []candidate) {
 	plain := g.plainText(wanted)
-	if wanted.Format != "" {
-		format := schema.Formats[wanted.Format]
+	if schema.FormatOf(wanted) != "" {
+		format := schema.Formats[schema.FormatOf(wanted)]
 		all = append(all, candidatesOf("format", format.Valid...)...)
 		all = append(all, candidatesOf("format", format.Invalid...)...)
 		// Of an unknown format the plain text is the example.
 		all = append(all, candidate{"format", plain})
 	}
-	if wanted.Pattern != "" {
+	if schema.PatternOf(wanted) != "" {
 		all = append(all, candidatesOf("pattern", plain)...)
 		all = append(all, patternCandidates(wanted)...)
 	}
@@ -157,7 +155,7 @@ func candidatesOf(keyword string, texts ...string) (all []candidate) {
 var patternTexts = []string{"", "~", "a", "1", "ABC def", `"`, "\n", "\x00"}
 
 // patternCandidates are texts that a pattern may match or not, as they are and as long as they must be.
-func patternCandidates(wanted *openapi3.Schema) (all []candidate) {
+func patternCandidates(wanted *schema.Schema) (all []candidate) {
 	for _, text := range patternTexts {
 		all = append(all, candidatesOf("pattern", text, padded(text, wanted))...)
 	}
@@ -166,10 +164,10 @@ func patternCandidates(wanted *openapi3.Schema) (all []candidate) {
 
 // isFree reports whether a text may consist of any characters. Only such a text is tried with odd ones: of others
 // they would break the format or the pattern.
-func isFree(wanted *openapi3.Schema) bool {
-	format := schema.Formats[wanted.Format]
-	isKnown := schema.IsKnownFormat(wanted.Format)
-	return wanted.Pattern == "" && isKnown && len(format.Valid) == 0
+func isFree(wanted *schema.Schema) bool {
+	format := schema.Formats[schema.FormatOf(wanted)]
+	isKnown := schema.IsKnownFormat(schema.FormatOf(wanted))
+	return schema.PatternOf(wanted) == "" && isKnown && len(format.Valid) == 0
 }
 
 // someOddStrings are few of them where a document is large, and one that is drawn.
@@ -182,8 +180,8 @@ func (g *Generator) someOddStrings() []string {
 }
 
 // lengthCandidates are texts at the bounds of their length. Longer ones than are made are left out.
-func (g *Generator) lengthCandidates(wanted *openapi3.Schema, plain string) (all []candidate) {
-	if least := wanted.MinLength; least > 0 && least <= longest {
+func (g *Generator) lengthCandidates(wanted *schema.Schema, plain string) (all []candidate) {
+	if least := OrNone(wanted.MinLength); least > 0 && least <= longest {
 		all = g.aroundLength(wanted, "minLength", plain, least, least-1)
 	}
 	if most := orMost(wanted.MaxLength); wanted.MaxLength != nil && most <= longest {
@@ -194,15 +192,16 @@ func (g *Generator) lengthCandidates(wanted *openapi3.Schema, plain string) (all
 
 // aroundLength are texts of a length that is still allowed, and of one beyond it. A length is in characters, so
 // one of the texts has more bytes.
-func (g *Generator) aroundLength(wanted *openapi3.Schema, keyword, plain string, edge, beyond uint64) (all []candidate) {
+func (g *Generator) aroundLength(wanted *schema.Schema, keyword, plain string, edge, beyond int) (all []candidate) {
 	if isFree(wanted) {
-		all = append(all, candidate{keyword, strings.Repeat("蘭", int(edge))})
+		all = append(all, candidate{keyword, strings.Repeat("蘭", edge)})
 	}
 	longer := *wanted
-	longer.MinLength = beyond
+	longer.MinLength = &beyond
 	longer.MaxLength = nil
+	longer.AllOf = nil
 	matching := g.firstAllowed(&longer, samples(&longer), "")
-	zeroes := strings.Repeat("0", int(beyond))
-	letters := strings.Repeat("x", int(beyond))
+	zeroes := strings.Repeat("0", beyond)
+	letters := strings.Repeat("x", beyond)
 	return append(all, candidatesOf(keyword, plain, letters, zeroes, matching)...)
 }

@@ -4,8 +4,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 )
@@ -16,7 +14,7 @@ import (
 
 // choiceVariants returns the variants of oneOf or anyOf. What all branches forbid is wrong for certain;
 // what one of them allows is not.
-func (g *Generator) choiceVariants(wanted *openapi3.Schema, keyword string, branches []*openapi3.Schema) (all []Variant) {
+func (g *Generator) choiceVariants(wanted *schema.Schema, keyword string, branches []*schema.Schema) (all []Variant) {
 	for _, typed := range ofEachType {
 		all = append(all, Variant{Keyword: keyword, Value: typed.value})
 	}
@@ -41,27 +39,27 @@ func (g *Generator) choiceVariants(wanted *openapi3.Schema, keyword string, bran
 // isAmbiguous reports whether a value is none of a choice only because several branches allow it, and no object tells them
 // apart: 1 is an integer and a number, and no service refuses it for that. Of an object that is two things the service
 // must see which one is meant.
-func (g *Generator) isAmbiguous(branches []*openapi3.Schema, v Variant) bool {
-	isAllowed := func(branch *openapi3.Schema) bool { return g.Fits(branch, v.Value) }
+func (g *Generator) isAmbiguous(branches []*schema.Schema, v Variant) bool {
+	isAllowed := func(branch *schema.Schema) bool { return g.Fits(branch, v.Value) }
 	return v.Pointer == "" && jsonvalue.Object(v.Value) == nil && slices.ContainsFunc(branches, isAllowed)
 }
 
 // notVariants are values that "not" forbids, and one that it does not. A forbidden value must be right otherwise,
 // so the last one is made of the schema and of what it forbids together.
-func (g *Generator) notVariants(wanted, flat *openapi3.Schema) []Variant {
+func (g *Generator) notVariants(wanted, flat *schema.Schema) []Variant {
 	all := append(demands("not"), Variant{
 		Keyword: "not",
 		Value:   g.Base(wanted),
 		Valid:   true,
 	})
-	for _, forbidden := range obeying(g.variants(flat.Not.Value)) {
+	for _, forbidden := range obeying(g.variants(flat.Not)) {
 		all = append(all, Variant{Keyword: "not", Value: forbidden.Value})
 	}
 	return append(all, Variant{Keyword: "not", Value: g.Base(g.withoutNot(flat))})
 }
 
 // firstBreaking returns a variant of a part that breaks the whole. One is enough: all are sent for the part.
-func (g *Generator) firstBreaking(whole *openapi3.Schema, keyword string, parts []Variant) []Variant {
+func (g *Generator) firstBreaking(whole *schema.Schema, keyword string, parts []Variant) []Variant {
 	for _, part := range parts {
 		if part.isBroken() && !g.Fits(whole, part.Value) {
 			return []Variant{{Keyword: keyword, Value: part.Value}}
@@ -71,7 +69,7 @@ func (g *Generator) firstBreaking(whole *openapi3.Schema, keyword string, parts 
 }
 
 // compositionOf is the keyword of a choice. A schema with both is told by oneOf, the stricter one.
-func compositionOf(flat *openapi3.Schema) string {
+func compositionOf(flat *schema.Schema) string {
 	if len(flat.OneOf) > 0 {
 		return "oneOf"
 	}

@@ -1,7 +1,7 @@
 package values
 
 import (
-	"github.com/getkin/kin-openapi/openapi3"
+	"slices"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 )
@@ -9,60 +9,56 @@ import (
 // What a schema demands, whether a value is known for it or not. It is listed by the keywords alone, apart from
 // the values, so that a mistake in making values shows as an untried promise and not as nothing.
 
-// demand is a keyword that a schema may have.
-type demand struct {
-	keyword string
-	has     bool
-}
+// The keywords that any value may be asked for, and those of numbers and texts. Beside an enumeration those say nothing more.
+var (
+	ofAll     = []string{"type", "enum", "minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties"}
+	ofScalars = []string{
+		"format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "pattern",
+	}
+)
 
 // demandedKeywords lists the keywords of a schema, which is not composed, that promise to be obeyed and
 // that what breaks them is refused. There are more than values are known for.
-func demandedKeywords(wanted *openapi3.Schema) (all []string) {
-	isEnum := len(wanted.Enum) > 0
-	isNull := schema.IsNull(wanted)
-	demanded := []demand{
-		{"type", isNull || wanted.Type != nil},
-		{"enum", isEnum && !isNull},
-		{"minItems", wanted.MinItems > 0},
-		{"maxItems", wanted.MaxItems != nil},
-		{"uniqueItems", wanted.UniqueItems},
-		{"minProperties", wanted.MinProps > 0},
-		{"maxProperties", wanted.MaxProps != nil},
+func demandedKeywords(wanted *schema.Schema) (all []string) {
+	keywords := ofAll
+	if len(schema.ValuesOf(wanted)) == 0 {
+		keywords = slices.Concat(ofAll, ofScalars)
 	}
-	if !isEnum {
-		demanded = append(demanded, scalarDemands(wanted)...)
-	}
-	for _, keyword := range demanded {
-		if keyword.has {
-			all = append(all, keyword.keyword)
+	for _, keyword := range keywords {
+		if isDemanded(wanted, keyword) {
+			all = append(all, keyword)
 		}
 	}
 	return all
 }
 
-// scalarDemands are keywords of numbers and texts. Beside an enumeration they say nothing more.
-func scalarDemands(wanted *openapi3.Schema) []demand {
-	return []demand{
-		{"format", isCheckedText(wanted) || isSizedInteger(wanted)},
-		{"minimum", wanted.Min != nil},
-		{"maximum", wanted.Max != nil},
-		{"exclusiveMinimum", wanted.ExclusiveMin.IsTrue()},
-		{"exclusiveMaximum", wanted.ExclusiveMax.IsTrue()},
-		{"multipleOf", wanted.MultipleOf != nil},
-		{"minLength", wanted.MinLength > 0},
-		{"maxLength", wanted.MaxLength != nil},
-		{"pattern", wanted.Pattern != ""},
+// isDemanded reports whether a schema demands one of these keywords, by itself or by another one.
+func isDemanded(wanted *schema.Schema, keyword string) bool {
+	switch keyword {
+	case "type":
+		return schema.HasType(wanted) || schema.IsNull(wanted)
+	case "enum":
+		return len(schema.ValuesOf(wanted)) > 0 && !schema.IsNull(wanted)
+	case "format":
+		return isCheckedText(wanted) || isSizedInteger(wanted)
+	case "minimum":
+		return lowerBound(wanted) != nil
+	case "maximum":
+		return upperBound(wanted) != nil
+	case "pattern":
+		return schema.PatternOf(wanted) != ""
 	}
+	return schema.Has(wanted, keyword)
 }
 
 // isCheckedText reports whether texts of a schema have a format that not every text has.
-func isCheckedText(wanted *openapi3.Schema) bool {
-	return wanted.Type.Is("string") && schema.Formats[wanted.Format].Check != nil
+func isCheckedText(wanted *schema.Schema) bool {
+	return schema.TypeOf(wanted) == "string" && schema.Formats[schema.FormatOf(wanted)].Check != nil
 }
 
 // isSizedInteger reports whether the format of integers is what bounds them, at one side at least.
-func isSizedInteger(wanted *openapi3.Schema) bool {
-	isOpen := wanted.Min == nil || wanted.Max == nil
-	hasSize := wanted.Type.Is("integer") && wanted.Format != ""
+func isSizedInteger(wanted *schema.Schema) bool {
+	isOpen := lowerBound(wanted) == nil || upperBound(wanted) == nil
+	hasSize := schema.TypeOf(wanted) == "integer" && schema.FormatOf(wanted) != ""
 	return hasSize && isOpen
 }

@@ -13,7 +13,8 @@
 //   - odd.go has texts and bodies that services have crashed on.
 //
 // parameters.go writes such values into parameters, where all is text. shapes.go looks through allOf, oneOf and
-// anyOf, and choices.go makes their variants: the other files see schemas that are not composed.
+// anyOf, and choices.go makes their variants: the other files see schemas that are not composed. hard.go looks for values
+// where several members or items depend on each other, as with if, contains and not.
 //
 // Work is bounded: a schema that refers to itself is followed twice, and for one schema some ten thousand
 // values are made and looked at, those near the top first. What is left out is reported by
@@ -39,9 +40,6 @@ import (
 	"math/rand/v2"
 	"sync/atomic"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
-	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
@@ -56,9 +54,7 @@ type Settings struct {
 	Values map[string]string
 	// How many values are made for one schema; 0: enough.
 	Enough int
-	// Of the values; they are made for requests mostly.
-	Direction schema.Direction
-	Seed      uint64 // of all that is drawn
+	Seed   uint64 // of all that is drawn
 }
 
 // enough is how many values are made for one schema, and looked at, which takes some tenths of a second. Only
@@ -81,13 +77,12 @@ func weight(value any) int {
 type Generator struct {
 	Settings
 	*Shapes
-	validator *schema.Validator
-	random    *rand.Rand
-	drawn     *atomic.Int64 // the last number of an identity
-	stopped   *atomic.Bool
+	random  *rand.Rand
+	drawn   *atomic.Int64 // the last number of an identity
+	stopped *atomic.Bool
 
 	// The schemas that are being worked on: recursion.
-	active map[*openapi3.Schema]int
+	active map[*schema.Schema]int
 	held   uint64 // a sum of them
 	// Bases that end a recursion, for the work on one schema.
 	cutBases map[baseKey]any
@@ -113,11 +108,10 @@ func New(settings Settings) *Generator {
 		settings.Enough = enough
 	}
 	g := &Generator{
-		Settings:  settings,
-		Shapes:    newShapes(),
-		validator: schema.NewValidator(),
-		drawn:     new(atomic.Int64),
-		stopped:   new(atomic.Bool),
+		Settings: settings,
+		Shapes:   newShapes(),
+		drawn:    new(atomic.Int64),
+		stopped:  new(atomic.Bool),
 	}
 	g.drawn.Store(settings.FirstID)
 	g.restart(0)
@@ -136,11 +130,10 @@ func NumberOf(id string) uint64 {
 // other tests have drawn. They have the same identities, of which none is drawn twice.
 func (g *Generator) ForTest(id string) *Generator {
 	other := &Generator{
-		Settings:  g.Settings,
-		Shapes:    g.Shapes,
-		validator: g.validator,
-		drawn:     g.drawn,
-		stopped:   g.stopped,
+		Settings: g.Settings,
+		Shapes:   g.Shapes,
+		drawn:    g.drawn,
+		stopped:  g.stopped,
 	}
 	other.restart(NumberOf(id))
 	return other
@@ -149,7 +142,7 @@ func (g *Generator) ForTest(id string) *Generator {
 // restart begins the draws of a test.
 func (g *Generator) restart(number uint64) {
 	g.random = rand.New(rand.NewPCG(g.Seed, number))
-	g.active = map[*openapi3.Schema]int{}
+	g.active = map[*schema.Schema]int{}
 }
 
 // Stop makes this generator, and those that were made of it, leave out variants from now on.
@@ -176,7 +169,7 @@ func (g *Generator) TakeExhausted() bool {
 const deepest = 2
 
 // enter reports whether a schema may be followed once more. If so, leave must be called.
-func (g *Generator) enter(wanted *openapi3.Schema) bool {
+func (g *Generator) enter(wanted *schema.Schema) bool {
 	if g.active[wanted] >= deepest {
 		return false
 	}
@@ -185,7 +178,7 @@ func (g *Generator) enter(wanted *openapi3.Schema) bool {
 }
 
 // hold notes that a schema is being followed. The work is counted from the outermost one.
-func (g *Generator) hold(wanted *openapi3.Schema) {
+func (g *Generator) hold(wanted *schema.Schema) {
 	if g.nesting == 0 {
 		g.begin()
 	}
@@ -201,7 +194,7 @@ func (g *Generator) begin() {
 }
 
 // leave notes that a schema is not followed any more.
-func (g *Generator) leave(wanted *openapi3.Schema) {
+func (g *Generator) leave(wanted *schema.Schema) {
 	g.active[wanted]--
 	g.held -= maphash.Comparable(heldSeed, wanted)
 	g.nesting--
@@ -219,13 +212,13 @@ func (g *Generator) isRecursive() bool {
 }
 
 // Fits reports whether a schema allows a value. What says so has no part in making the value.
-func (g *Generator) Fits(wanted *openapi3.Schema, value any) bool {
+func (g *Generator) Fits(wanted *schema.Schema, value any) bool {
 	g.work += weight(value) * (1 + len(wanted.OneOf) + len(wanted.AnyOf))
-	return g.validator.Allows(wanted, value, g.Direction)
+	return schema.Allows(wanted, value)
 }
 
 // ShapeOf is the schema of the members that a value has: that of the first branch that allows it, or of the whole.
-func (g *Generator) ShapeOf(wanted *openapi3.Schema, value any) *openapi3.Schema {
+func (g *Generator) ShapeOf(wanted *schema.Schema, value any) *schema.Schema {
 	flat := g.Flatten(wanted)
 	for _, branch := range g.Branches(flat) {
 		if g.Fits(branch, value) {
@@ -236,6 +229,6 @@ func (g *Generator) ShapeOf(wanted *openapi3.Schema, value any) *openapi3.Schema
 }
 
 // IsAbsent reports whether a property is not part of the values.
-func (g *Generator) IsAbsent(property *openapi3.Schema) bool {
-	return document.IsUnread(property) || g.Direction.Lacks(g.Flatten(property))
+func (g *Generator) IsAbsent(property *schema.Schema) bool {
+	return schema.IsUnread(property) || schema.IsForbidden(property)
 }

@@ -3,7 +3,8 @@ package values
 import (
 	"slices"
 
-	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 )
@@ -13,7 +14,7 @@ import (
 // there nothing is known to be accepted.
 
 // IsSent reports whether each request has a parameter.
-func (g *Generator) IsSent(parameter *openapi3.Parameter) bool {
+func (g *Generator) IsSent(parameter *document.Parameter) bool {
 	return parameter.Required || g.IsGiven(parameter.Name)
 }
 
@@ -24,7 +25,7 @@ func (g *Generator) IsGiven(name string) bool {
 }
 
 // given is the value that the options give for a name, as a schema allows it, or false.
-func (g *Generator) given(name string, wanted *openapi3.Schema) (value any, ok bool) {
+func (g *Generator) given(name string, wanted *schema.Schema) (value any, ok bool) {
 	text, isGiven := g.Values[name]
 	if !isGiven {
 		return nil, false
@@ -42,7 +43,7 @@ func (g *Generator) given(name string, wanted *openapi3.Schema) (value any, ok b
 }
 
 // baseOf is the plainest value of a member: the given one, or that of its schema.
-func (g *Generator) baseOf(name string, property *openapi3.Schema) any {
+func (g *Generator) baseOf(name string, property *schema.Schema) any {
 	if value, isGiven := g.given(name, property); isGiven {
 		return value
 	}
@@ -51,7 +52,7 @@ func (g *Generator) baseOf(name string, property *openapi3.Schema) any {
 
 // onlyGiven leaves out of the variants of what has a name the valid ones, if the options give its value, which stands
 // for them.
-func (g *Generator) onlyGiven(name string, wanted *openapi3.Schema, all []Variant) []Variant {
+func (g *Generator) onlyGiven(name string, wanted *schema.Schema, all []Variant) []Variant {
 	value, isGiven := g.given(name, wanted)
 	if !isGiven {
 		return all

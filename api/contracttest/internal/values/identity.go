@@ -6,8 +6,6 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 )
@@ -19,14 +17,14 @@ import (
 
 // MarkIdentity makes all values of a schema identities: each is drawn fresh, so that no test uses what
 // another one creates. It is marked on the schema, so that it is found wherever a body has it.
-func (s *Shapes) MarkIdentity(of *openapi3.Schema) {
+func (s *Shapes) MarkIdentity(of *schema.Schema) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.identities[of] = true
 }
 
 // IsIdentity reports whether the values of a schema are identities.
-func (s *Shapes) IsIdentity(of *openapi3.Schema) bool {
+func (s *Shapes) IsIdentity(of *schema.Schema) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.identities[of]
@@ -34,31 +32,31 @@ func (s *Shapes) IsIdentity(of *openapi3.Schema) bool {
 
 // Identity returns a value that no other test has. Integers count up, because some services demand that; a
 // UUID has the number at its end.
-func (g *Generator) Identity(of *openapi3.Schema) any {
+func (g *Generator) Identity(of *schema.Schema) any {
 	number := g.drawn.Add(1)
 	shape := g.WithoutNull(g.Flatten(of))
 	switch {
-	case shape.Type.Is("integer"):
+	case schema.TypeOf(shape) == "integer":
 		return number
-	case shape.Format == "uuid":
+	case schema.FormatOf(shape) == "uuid":
 		return fmt.Sprintf("00000000-0000-4000-8000-%012x", number)
 	}
 	return padded(fmt.Sprintf("id%d", number), shape)
 }
 
 // Identities lists the identities in a value, also those of a batch, which has several.
-func (g *Generator) Identities(of *openapi3.Schema, value any) (all []any) {
+func (g *Generator) Identities(of *schema.Schema, value any) (all []any) {
 	if identity := g.identityIn(of, value); identity != nil {
 		return []any{identity}
 	}
 	for _, item := range jsonvalue.List(value) {
-		all = append(all, g.Identities(schema.Of(of.Items), item)...)
+		all = append(all, g.Identities(schema.Of(of.Items2020), item)...)
 	}
 	object := jsonvalue.Object(value)
 	flat := g.Flatten(of)
 	for _, name := range PropertyNames(flat) {
 		if member, has := object[name]; has {
-			all = append(all, g.Identities(flat.Properties[name].Value, member)...)
+			all = append(all, g.Identities(flat.Properties[name], member)...)
 		}
 	}
 	return all
@@ -66,16 +64,16 @@ func (g *Generator) Identities(of *openapi3.Schema, value any) (all []any) {
 
 // identityIn returns a value that is an identity, as one that was drawn is written, or nil. A variant may have
 // a value of another type there, which names nothing.
-func (g *Generator) identityIn(of *openapi3.Schema, value any) any {
+func (g *Generator) identityIn(of *schema.Schema, value any) any {
 	if !g.IsIdentity(of) {
 		return nil
 	}
 	shape := g.WithoutNull(g.Flatten(of))
-	if jsonvalue.IsInteger(value) && shape.Type.Is("integer") {
+	if jsonvalue.IsInteger(value) && schema.TypeOf(shape) == "integer" {
 		value, _ = value.(json.Number).Int64()
 	}
 	isIdentity := false
-	if shape.Type.Is("string") {
+	if schema.TypeOf(shape) == "string" {
 		_, isIdentity = value.(string)
 	} else {
 		_, isIdentity = value.(int64)
@@ -91,7 +89,7 @@ var drawnText = regexp.MustCompile(`^(id[0-9]+x*|00000000-0000-4000-8000-[0-9a-f
 
 // SharedIdentities lists the identities in a value that the generator has not drawn: the
 // ends of the range, for example, which other tests use, too.
-func (g *Generator) SharedIdentities(of *openapi3.Schema, value any) []any {
+func (g *Generator) SharedIdentities(of *schema.Schema, value any) []any {
 	return slices.DeleteFunc(g.Identities(of, value), func(identity any) bool {
 		if text, isText := identity.(string); isText {
 			return drawnText.MatchString(text)

@@ -3,9 +3,9 @@ package values
 import (
 	"testing"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schematest"
 )
 
 // An identity has a number that no other one has, as its schema writes it.
@@ -30,13 +30,15 @@ func TestIdentity(t *testing.T) {
 }
 
 // marked is a schema of things that have an identity, at the top or in a batch.
-func marked(t *testing.T, g *Generator, identity string) *openapi3.Schema {
+func marked(t *testing.T, g *Generator, identity string) *schema.Schema {
 	t.Helper()
-	id := schemaOf(t, identity)
-	g.MarkIdentity(id)
-	thing := openapi3.NewObjectSchema().WithProperty("id", id).WithProperty("name", openapi3.NewStringSchema())
-	whole := openapi3.NewObjectSchema().WithProperty("batch", openapi3.NewArraySchema().WithItems(thing)).WithProperty("id", id)
-	return openapi3.NewAllOfSchema(whole)
+	const id = `{$ref: '#/components/schemas/ID'}`
+	read := schematest.Read(t, "3.0.3", `
+    ID: `+identity+`
+    Wanted: {allOf: [{type: object, properties: {id: `+id+`, batch: {type: array, items:
+      {type: object, properties: {id: `+id+`, name: {type: string}}}}}}]}`)
+	g.MarkIdentity(read.Component("ID", schema.Request))
+	return read.Component("Wanted", schema.Request)
 }
 
 // The identities of a value are found wherever they are, also in a batch, in the form in which they are drawn. Shared are

@@ -1,9 +1,8 @@
 package values
 
 import (
+	"fmt"
 	"slices"
-
-	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
@@ -13,10 +12,15 @@ import (
 
 // innerVariants returns the variants of the items and members of a schema, each within an array or object that is
 // otherwise plain.
-func (g *Generator) innerVariants(wanted *openapi3.Schema) (all []Variant) {
-	if wanted.Type.Is("array") {
-		for _, variant := range g.variants(schema.Of(wanted.Items)) {
-			all = append(all, g.inArray(wanted, variant))
+func (g *Generator) innerVariants(wanted *schema.Schema) (all []Variant) {
+	if schema.TypeOf(wanted) == "array" {
+		for i, item := range wanted.PrefixItems {
+			for _, variant := range g.variants(item) {
+				all = append(all, g.inArray(wanted, i, variant))
+			}
+		}
+		for _, variant := range g.variants(schema.Of(wanted.Items2020)) {
+			all = append(all, g.inArray(wanted, len(wanted.PrefixItems), variant))
 		}
 	}
 	if !schema.IsObject(wanted) {
@@ -24,7 +28,7 @@ func (g *Generator) innerVariants(wanted *openapi3.Schema) (all []Variant) {
 	}
 	for _, name := range PropertyNames(wanted) {
 		// A service may ignore a readOnly member or refuse it.
-		if property := wanted.Properties[name].Value; !g.IsAbsent(property) {
+		if property := wanted.Properties[name]; !g.IsAbsent(property) {
 			all = append(all, g.presence(wanted, name, property)...)
 			all = append(all, g.memberVariants(wanted, name, property)...)
 		}
@@ -32,27 +36,31 @@ func (g *Generator) innerVariants(wanted *openapi3.Schema) (all []Variant) {
 	return append(all, g.additionalVariants(wanted)...)
 }
 
-// inArray puts a variant of an item into an array. One that is broken comes second, where it can: a service
-// may check the first one only.
+// inArray puts a variant of the i-th item into an array. One of the items that are all alike comes later if it is broken,
+// where it can: a service may check the first one only.
 //
 //	[{"size": 1}, {"size": "x"}]
-func (g *Generator) inArray(wanted *openapi3.Schema, variant Variant) Variant {
+func (g *Generator) inArray(wanted *schema.Schema, i int, variant Variant) Variant {
+	isAlike := i == len(wanted.PrefixItems)
+	if variant.isBroken() && isAlike && orMost(wanted.MaxItems) > i+1 {
+		i++
+	}
+	place := fmt.Sprint("/", i)
 	if variant.Demand {
-		return variant.below("/0", nil)
+		return variant.below(place, nil)
 	}
-	array := g.Many(wanted, wanted.MinItems, variant.Value)
-	if variant.Valid || orMost(wanted.MaxItems) < 2 {
-		return variant.below("/0", array)
+	var begin []any
+	for before := range i {
+		begin = append(begin, g.Base(itemAt(wanted, before)))
 	}
-	rest := array[min(2, len(array)):]
-	return variant.below("/1", append([]any{g.Base(schema.Of(wanted.Items)), variant.Value}, rest...))
+	return variant.below(place, g.Many(wanted, OrNone(wanted.MinItems), append(begin, variant.Value)...))
 }
 
 // presence are objects with and without a member.
 //
 //	{"name": "Ficus", "size": 1}   both members
 //	{"size": 1}                    without name: refused if it is required
-func (g *Generator) presence(wanted *openapi3.Schema, name string, property *openapi3.Schema) []Variant {
+func (g *Generator) presence(wanted *schema.Schema, name string, property *schema.Schema) []Variant {
 	all := []Variant{{
 		Pointer: jsonvalue.Pointer(name),
 		Keyword: "required",
@@ -70,7 +78,7 @@ func (g *Generator) presence(wanted *openapi3.Schema, name string, property *ope
 }
 
 // memberVariants are objects with the variants of a member.
-func (g *Generator) memberVariants(wanted *openapi3.Schema, name string, property *openapi3.Schema) (all []Variant) {
+func (g *Generator) memberVariants(wanted *schema.Schema, name string, property *schema.Schema) (all []Variant) {
 	for _, variant := range g.onlyGiven(name, property, g.variants(property)) {
 		var whole any
 		if !variant.Demand {
@@ -84,10 +92,10 @@ func (g *Generator) memberVariants(wanted *openapi3.Schema, name string, propert
 // additionalVariants are objects with a member that no property names.
 //
 //	{"name": "Ficus", "unknown": 1}   refused, where the schema says "additionalProperties: false"
-func (g *Generator) additionalVariants(wanted *openapi3.Schema) []Variant {
+func (g *Generator) additionalVariants(wanted *schema.Schema) []Variant {
 	broken := Variant{Pointer: "/" + schema.UnknownMember, Keyword: "additionalProperties"}
-	more := wanted.AdditionalProperties.Schema
-	hasRoom := uint64(len(g.with(wanted, schema.UnknownMember, nil))) <= orMost(wanted.MaxProps)
+	more := schema.More(wanted)
+	hasRoom := len(g.with(wanted, schema.UnknownMember, nil)) <= orMost(wanted.MaxProperties)
 	switch {
 	case schema.IsClosed(wanted):
 		broken.Value = g.with(wanted, schema.UnknownMember, int64(1))
@@ -95,7 +103,7 @@ func (g *Generator) additionalVariants(wanted *openapi3.Schema) []Variant {
 	case more == nil || !hasRoom:
 		return nil
 	}
-	all := g.memberVariants(wanted, schema.UnknownMember, more.Value)
+	all := g.memberVariants(wanted, schema.UnknownMember, more)
 	if first := slices.IndexFunc(all, Variant.isBroken); first >= 0 {
 		broken.Value = all[first].Value
 		all = append(all, broken)

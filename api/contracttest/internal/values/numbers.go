@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 )
 
 // Numbers are decimal fractions here, as the document has them: a float64 is only near 0.1, so a value at
@@ -25,19 +25,19 @@ var (
 )
 
 // numberCandidates are numbers at the bounds of a schema and beside them.
-func numberCandidates(wanted *openapi3.Schema) (all []candidate) {
+func numberCandidates(wanted *schema.Schema) (all []candidate) {
 	for _, number := range []json.Number{"1.5", "1", "0", "-1"} {
 		all = append(all, candidate{"type", number})
 	}
 	all = append(all, numbersNear(wanted, []string{"multipleOf"}, big.NewRat(3, 2))...)
 	low, high := Limits(wanted)
-	all = append(all, numbersNear(wanted, lowerKeywords, edges(wanted.Min, low)...)...)
-	all = append(all, numbersNear(wanted, upperKeywords, edges(wanted.Max, high)...)...)
-	if wanted.Format == "int32" {
+	all = append(all, numbersNear(wanted, lowerKeywords, edges(lowerBound(wanted), low)...)...)
+	all = append(all, numbersNear(wanted, upperKeywords, edges(upperBound(wanted), high)...)...)
+	if schema.FormatOf(wanted) == "int32" {
 		// Cut to 32 bits, it may be within the bounds.
 		all = append(all, candidate{"format", json.Number("2147483648")})
 	}
-	if wanted.Type.Is("integer") {
+	if schema.TypeOf(wanted) == "integer" {
 		// Beyond 2^53 a float64 is off by one.
 		for _, number := range []int64{low, high, 1 << 53, 1<<53 + 1} {
 			all = append(all, candidate{"type", json.Number(strconv.FormatInt(number, 10))})
@@ -47,17 +47,35 @@ func numberCandidates(wanted *openapi3.Schema) (all []candidate) {
 }
 
 // edges are where a range may end: at the bound, if the document has one, and at the last integer.
-func edges(bound *float64, integer int64) []*big.Rat {
+func edges(bound *big.Rat, integer int64) []*big.Rat {
 	last := new(big.Rat).SetInt64(integer)
 	if bound == nil {
 		return []*big.Rat{last}
 	}
-	return []*big.Rat{decimal(*bound), last}
+	return []*big.Rat{bound, last}
+}
+
+// lowerBound is the stricter one of the lower bounds of a schema, or nil.
+func lowerBound(wanted *schema.Schema) *big.Rat {
+	return strictest(wanted.Minimum, wanted.ExclusiveMinimum, 1)
+}
+
+// upperBound is the stricter one of the upper bounds of a schema, or nil.
+func upperBound(wanted *schema.Schema) *big.Rat {
+	return strictest(wanted.Maximum, wanted.ExclusiveMaximum, -1)
+}
+
+// strictest is the larger one of two bounds that may be absent, or the smaller one if sign is -1.
+func strictest(bound, other *big.Rat, sign int) *big.Rat {
+	if bound == nil || other != nil && other.Cmp(bound) == sign {
+		return other
+	}
+	return bound
 }
 
 // numbersNear are numbers at some edges and on both sides of them, and of the multiples after them, for the
 // keywords that a schema has. Half a step beyond an edge is what rounding gets wrong.
-func numbersNear(wanted *openapi3.Schema, keywords []string, edges ...*big.Rat) (all []candidate) {
+func numbersNear(wanted *schema.Schema, keywords []string, edges ...*big.Rat) (all []candidate) {
 	step := stepOf(wanted)
 	var centers []*big.Rat
 	for _, edge := range edges {
@@ -86,20 +104,14 @@ func numbersAround(keyword string, centers []*big.Rat, step *big.Rat) (all []can
 }
 
 // stepOf is how far a number of a schema is from the next one. Fractions have no next one.
-func stepOf(wanted *openapi3.Schema) *big.Rat {
+func stepOf(wanted *schema.Schema) *big.Rat {
 	switch {
-	case wanted.MultipleOf != nil && *wanted.MultipleOf > 0:
-		return decimal(*wanted.MultipleOf)
-	case wanted.Type.Is("integer"):
+	case wanted.MultipleOf != nil:
+		return wanted.MultipleOf
+	case schema.TypeOf(wanted) == "integer":
 		return oneWhole
 	}
 	return oneHalf
-}
-
-// decimal is a number as the document has it.
-func decimal(number float64) *big.Rat {
-	exact, _ := new(big.Rat).SetString(strconv.FormatFloat(number, 'f', -1, 64)) // which is a number
-	return exact
 }
 
 // numberOf writes a fraction with all of its digits, and without an exponent, which strict decoders of integers
@@ -121,7 +133,7 @@ func multipleFrom(number, step *big.Rat) *big.Rat {
 
 // plainNumber returns a number that a schema allows. If none of the candidates is allowed, any other is as good:
 // a test knows no valid request then.
-func (g *Generator) plainNumber(wanted *openapi3.Schema) any {
+func (g *Generator) plainNumber(wanted *schema.Schema) any {
 	for _, number := range numberCandidates(wanted) {
 		if g.Fits(wanted, number.value) {
 			return number.value
@@ -131,39 +143,37 @@ func (g *Generator) plainNumber(wanted *openapi3.Schema) any {
 }
 
 // Limits are the smallest and the largest integer that a schema allows.
-func Limits(wanted *openapi3.Schema) (low, high int64) {
+func Limits(wanted *schema.Schema) (low, high int64) {
 	low, high = math.MinInt64, math.MaxInt64
-	if wanted.Format == "int32" {
+	if schema.FormatOf(wanted) == "int32" {
 		low, high = math.MinInt32, math.MaxInt32
 	}
-	if wanted.Min != nil {
-		first := firstWhole(*wanted.Min, wanted.ExclusiveMin.IsTrue())
-		low = max(low, saturated(first))
+	if bound := lowerBound(wanted); bound != nil {
+		low = max(low, saturated(firstWhole(bound, bound == wanted.ExclusiveMinimum)))
 	}
-	if wanted.Max != nil {
-		last := -firstWhole(-*wanted.Max, wanted.ExclusiveMax.IsTrue())
-		high = min(high, saturated(last))
+	if bound := upperBound(wanted); bound != nil {
+		last := firstWhole(new(big.Rat).Neg(bound), bound == wanted.ExclusiveMaximum)
+		high = min(high, saturated(last.Neg(last)))
 	}
 	return low, high
 }
 
 // firstWhole returns the first whole number that a lower bound allows.
-func firstWhole(bound float64, isExclusive bool) float64 {
-	whole := math.Ceil(bound)
-	if isExclusive && whole == bound {
-		return whole + 1
+func firstWhole(bound *big.Rat, isExclusive bool) *big.Int {
+	whole := multipleFrom(bound, oneWhole)
+	if isExclusive && whole.Cmp(bound) == 0 {
+		whole.Add(whole, oneWhole)
 	}
-	return whole
+	return whole.Num()
 }
 
-// saturated is a whole number as an int64, or the end of the range if it is beyond it. float64 has no 2^63-1, so
-// a document that has it is read as 2^63.
-func saturated(whole float64) int64 {
+// saturated is a whole number as an int64, or the end of the range if it is beyond it.
+func saturated(whole *big.Int) int64 {
 	switch {
-	case whole >= math.MaxInt64:
+	case whole.IsInt64():
+		return whole.Int64()
+	case whole.Sign() > 0:
 		return math.MaxInt64
-	case whole <= math.MinInt64:
-		return math.MinInt64
 	}
-	return int64(whole)
+	return math.MinInt64
 }

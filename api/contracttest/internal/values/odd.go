@@ -3,8 +3,6 @@ package values
 import (
 	"strings"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 )
@@ -39,7 +37,7 @@ var oddStrings = []string{
 const fewStrings = 5
 
 // Renamed gives an unknown member another name, if that changes nothing else.
-func (g *Generator) Renamed(wanted *openapi3.Schema, variant Variant, name string) Variant {
+func (g *Generator) Renamed(wanted *schema.Schema, variant Variant, name string) Variant {
 	value := renameMember(variant.Value, name)
 	if g.Fits(wanted, value) == g.Fits(wanted, variant.Value) {
 		variant.Value = value

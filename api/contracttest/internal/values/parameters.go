@@ -3,9 +3,6 @@ package values
 import (
 	"fmt"
 	"slices"
-	"strings"
-
-	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
@@ -28,10 +25,10 @@ type ParameterVariant struct {
 }
 
 // BaseParameter writes the plainest value of a parameter, or reports false if none is known.
-func (g *Generator) BaseParameter(parameter *openapi3.Parameter) (text string, ok bool) {
+func (g *Generator) BaseParameter(parameter *document.Parameter) (text string, ok bool) {
 	wanted, _ := document.ParameterSchema(parameter)
 	value, _ := g.given(parameter.Name, wanted)
-	for _, value := range []any{value, parameter.Example, wanted.Example, g.Base(wanted)} {
+	for _, value := range []any{value, parameter.Example, schema.Example(wanted), g.Base(wanted)} {
 		// Null cannot be written, and stands for an example that is not there.
 		if text, ok := document.Written(parameter, jsonvalue.Normal(value)); ok && value != nil {
 			return text, true
@@ -42,13 +39,13 @@ func (g *Generator) BaseParameter(parameter *openapi3.Parameter) (text string, o
 
 // ParameterVariants returns the ways to write a parameter that the document allows, and
 // those that it forbids. Any text is a string, so only what is wrong as text is tried.
-func (g *Generator) ParameterVariants(parameter *openapi3.Parameter) (all []ParameterVariant) {
+func (g *Generator) ParameterVariants(parameter *document.Parameter) (all []ParameterVariant) {
 	wanted, isJSON := document.ParameterSchema(parameter)
 	// It is no identity: a path may name something that does not exist.
 	own := *wanted
-	if own.Example == nil {
+	if schema.Example(wanted) == nil && parameter.Example != nil {
 		// It is the easiest match of a pattern.
-		own.Example = parameter.Example
+		own.Examples = []any{parameter.Example}
 	}
 	variants := g.onlyGiven(parameter.Name, &own, append(exampleVariant(parameter), g.Variants(&own)...))
 	if !isJSON {
@@ -68,7 +65,7 @@ func (g *Generator) ParameterVariants(parameter *openapi3.Parameter) (all []Para
 }
 
 // exampleVariant is the example of a parameter: its author has promised that it is accepted.
-func exampleVariant(parameter *openapi3.Parameter) []Variant {
+func exampleVariant(parameter *document.Parameter) []Variant {
 	if parameter.Example == nil {
 		return nil
 	}
@@ -78,7 +75,7 @@ func exampleVariant(parameter *openapi3.Parameter) []Variant {
 
 // asTexts returns the variants that are still what they are when they are written as text, and texts that
 // have no value.
-func (g *Generator) asTexts(wanted *openapi3.Schema, variants []Variant, in string) []Variant {
+func (g *Generator) asTexts(wanted *schema.Schema, variants []Variant, in string) []Variant {
 	variants = slices.DeleteFunc(variants, func(v Variant) bool {
 		return !v.Valid && !g.isWrongText(wanted, v)
 	})
@@ -87,7 +84,7 @@ func (g *Generator) asTexts(wanted *openapi3.Schema, variants []Variant, in stri
 
 // newParameterVariant names what a variant shows. The value is cut in the name of the test, which is a line in a
 // report.
-func newParameterVariant(parameter *openapi3.Parameter, variant Variant, text string) ParameterVariant {
+func newParameterVariant(parameter *document.Parameter, variant Variant, text string) ParameterVariant {
 	return ParameterVariant{
 		Variant: variant,
 		Promise: scenario.Promise{
@@ -99,7 +96,7 @@ func newParameterVariant(parameter *openapi3.Parameter, variant Variant, text st
 }
 
 // twice is a parameter that is given twice.
-func twice(parameter *openapi3.Parameter) ParameterVariant {
+func twice(parameter *document.Parameter) ParameterVariant {
 	once, _ := document.Written(parameter, "1")
 	return ParameterVariant{
 		Promise: scenario.Promise{Kind: scenario.ParameterKeyword, Place: parameter.Name, Keyword: "once", Duty: scenario.MustRefuse},
@@ -109,7 +106,7 @@ func twice(parameter *openapi3.Parameter) ParameterVariant {
 }
 
 // isWrongText reports whether a value that a schema forbids is wrong as text, too.
-func (g *Generator) isWrongText(wanted *openapi3.Schema, variant Variant) bool {
+func (g *Generator) isWrongText(wanted *schema.Schema, variant Variant) bool {
 	if variant.Keyword == "type" || variant.Keyword == "nullable" {
 		return false
 	}
@@ -117,18 +114,18 @@ func (g *Generator) isWrongText(wanted *openapi3.Schema, variant Variant) bool {
 }
 
 // isScalar reports whether a parameter has one value, so that giving it twice is a mistake.
-func (g *Generator) isScalar(wanted *openapi3.Schema) bool {
+func (g *Generator) isScalar(wanted *schema.Schema) bool {
 	return schema.IsScalar(g.Flatten(wanted))
 }
 
 // asRead returns what a service reads where a value is written as text, as far as it can. Members that no
 // property names are texts.
-func (g *Generator) asRead(wanted *openapi3.Schema, value any) any {
+func (g *Generator) asRead(wanted *schema.Schema, value any) any {
 	flat := g.Flatten(wanted)
 	switch value := value.(type) {
 	case []any:
 		return jsonvalue.Map(value, func(_ string, item any) any {
-			return g.asRead(schema.Of(flat.Items), item)
+			return g.asRead(schema.Of(flat.Items2020), item)
 		})
 	case map[string]any:
 		return jsonvalue.Map(value, func(name string, member any) any {
@@ -136,7 +133,7 @@ func (g *Generator) asRead(wanted *openapi3.Schema, value any) any {
 		})
 	}
 	text := fmt.Sprint(value)
-	for _, branch := range slices.Concat(g.Branches(flat), []*openapi3.Schema{flat}) {
+	for _, branch := range slices.Concat(g.Branches(flat), []*schema.Schema{flat}) {
 		typed, err := judge.ParseText(g.Flatten(branch), text)
 		if err == nil && g.Fits(branch, typed) {
 			return typed
@@ -149,19 +146,19 @@ func (g *Generator) asRead(wanted *openapi3.Schema, value any) any {
 //
 //	?ids=1,x     of an array of integers
 //	?at=x,2      of an object of two numbers
-func (g *Generator) wrongTextsIn(wanted *openapi3.Schema, in string) (all []Variant) {
+func (g *Generator) wrongTextsIn(wanted *schema.Schema, in string) (all []Variant) {
 	flat := g.Flatten(wanted)
-	if flat.Type.Is("array") {
-		for _, wrong := range g.wrongTexts(schema.Of(flat.Items), in) {
-			all = append(all, wrong.below("/0", g.Many(flat, flat.MinItems, wrong.Value)))
+	if schema.TypeOf(flat) == "array" {
+		for _, wrong := range g.wrongTexts(schema.Of(flat.Items2020), in) {
+			all = append(all, wrong.below("/0", g.Many(flat, OrNone(flat.MinItems), wrong.Value)))
 		}
 		return all
 	}
-	if !flat.Type.Is("object") {
+	if schema.TypeOf(flat) != "object" {
 		return g.wrongTexts(wanted, in)
 	}
 	for _, name := range PropertyNames(flat) {
-		for _, wrong := range g.wrongTexts(flat.Properties[name].Value, in) {
+		for _, wrong := range g.wrongTexts(flat.Properties[name], in) {
 			all = append(all, wrong.below(jsonvalue.Pointer(name), g.with(flat, name, wrong.Value)))
 		}
 	}
@@ -170,7 +167,7 @@ func (g *Generator) wrongTextsIn(wanted *openapi3.Schema, in string) (all []Vari
 
 // wrongTexts returns texts that have not the type of a schema, which is neither an array nor an object. What
 // is wrong for one branch of a choice may be right for another one.
-func (g *Generator) wrongTexts(wanted *openapi3.Schema, in string) (all []Variant) {
+func (g *Generator) wrongTexts(wanted *schema.Schema, in string) (all []Variant) {
 	flat := g.Flatten(wanted)
 	branches := g.Branches(flat)
 	if len(branches) == 0 {
@@ -213,12 +210,12 @@ var misfitsOf = map[string]misfits{
 
 // textsOfNoType are texts that are no value of the type of a schema. Of a string with a pattern or an
 // enumeration there are others, which are wrong for them.
-func (g *Generator) textsOfNoType(flat *openapi3.Schema, in string) []string {
-	isChosen := flat.Pattern != "" || len(flat.Enum) > 0
-	if isChosen && flat.Type.Is("string") {
+func (g *Generator) textsOfNoType(flat *schema.Schema, in string) []string {
+	isChosen := schema.PatternOf(flat) != "" || len(schema.ValuesOf(flat)) > 0
+	if isChosen && schema.TypeOf(flat) == "string" {
 		return nil
 	}
-	wrong := misfitsOf[strings.Join(flat.Type.Slice(), " or ")]
+	wrong := misfitsOf[schema.TypeOf(flat)]
 	switch {
 	case !g.Rules.StrictParameters:
 		return wrong.loose

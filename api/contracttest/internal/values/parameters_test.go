@@ -1,26 +1,23 @@
 package values
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schematest"
 	"github.com/plantstore/plantstore/api/contracttest/report"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // parameterOf reads a parameter.
-func parameterOf(t *testing.T, text string) *openapi3.Parameter {
+func parameterOf(t *testing.T, text string) *document.Parameter {
 	t.Helper()
-	parameter := &openapi3.Parameter{}
-	must.NoError(t, json.Unmarshal([]byte(text), parameter))
-	return parameter
+	return schematest.Parameter(t, text)
 }
 
 // Of each parameter of the table, the texts that are sent for each promise. Before some there is that the service is

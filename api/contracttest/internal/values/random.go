@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 )
@@ -17,7 +15,7 @@ import (
 
 // Draw draws a valid value. Where the drawn one is not allowed, as hardly any is by a pattern, the
 // value is the plainest. Identities are fresh, as in Base.
-func (g *Generator) Draw(draws *Draws, wanted *openapi3.Schema) any {
+func (g *Generator) Draw(draws *Draws, wanted *schema.Schema) any {
 	if g.IsIdentity(wanted) || !g.enter(wanted) {
 		return g.Base(wanted)
 	}
@@ -29,9 +27,9 @@ func (g *Generator) Draw(draws *Draws, wanted *openapi3.Schema) any {
 }
 
 // drawByType draws a value of the type of a schema. Fractions are not drawn: services round them.
-func (g *Generator) drawByType(draws *Draws, flat *openapi3.Schema) any {
+func (g *Generator) drawByType(draws *Draws, flat *schema.Schema) any {
 	branches := g.Branches(flat)
-	isNullable := flat.Nullable && flat.Type != nil
+	isNullable := schema.AllowsType(flat, "null")
 	switch {
 	case len(branches) > 0:
 		return g.Base(branches[draws.below(len(branches))])
@@ -39,23 +37,23 @@ func (g *Generator) drawByType(draws *Draws, flat *openapi3.Schema) any {
 		return nil
 	case schema.IsObject(flat):
 		return g.drawObject(draws, flat)
-	case flat.Type.Is("array"):
+	case schema.TypeOf(flat) == "array":
 		return g.drawArray(draws, flat)
-	case flat.Type.Is("integer"):
+	case schema.TypeOf(flat) == "integer":
 		return drawInteger(draws, flat)
-	case flat.Type.Is("boolean"):
+	case schema.TypeOf(flat) == "boolean":
 		return draws.Coin()
-	case flat.Type.Is("string"):
+	case schema.TypeOf(flat) == "string":
 		return padded(drawText(draws), flat)
 	}
 	return g.Base(flat)
 }
 
 // drawObject draws which optional members an object has, and their values.
-func (g *Generator) drawObject(draws *Draws, flat *openapi3.Schema) any {
+func (g *Generator) drawObject(draws *Draws, flat *schema.Schema) any {
 	object := map[string]any{}
 	for _, name := range PropertyNames(flat) {
-		property := flat.Properties[name].Value
+		property := flat.Properties[name]
 		isThere := isRequired(flat, name) || draws.Coin()
 		if !isThere || g.IsAbsent(property) {
 			continue
@@ -72,22 +70,22 @@ func (g *Generator) drawObject(draws *Draws, flat *openapi3.Schema) any {
 }
 
 // takesAnyMember reports whether an object may have a member of which its schema says nothing.
-func takesAnyMember(flat *openapi3.Schema) bool {
-	return !schema.IsClosed(flat) && flat.AdditionalProperties.Schema == nil
+func takesAnyMember(flat *schema.Schema) bool {
+	return !schema.IsClosed(flat) && schema.More(flat) == nil
 }
 
 // drawArray draws a short array. An empty one shows little, so it has an item where it may.
-func (g *Generator) drawArray(draws *Draws, flat *openapi3.Schema) any {
-	length := max(flat.MinItems, 1) + uint64(draws.below(5))
+func (g *Generator) drawArray(draws *Draws, flat *schema.Schema) any {
+	length := max(OrNone(flat.MinItems), 1) + draws.below(5)
 	array := make([]any, min(length, orMost(flat.MaxItems)))
 	for i := range array {
-		array[i] = g.Draw(draws, schema.Of(flat.Items))
+		array[i] = g.Draw(draws, schema.Of(flat.Items2020))
 	}
 	return array
 }
 
 // drawInteger draws an integer within the bounds, as often a small one as a large one.
-func drawInteger(draws *Draws, flat *openapi3.Schema) any {
+func drawInteger(draws *Draws, flat *schema.Schema) any {
 	number := int64(draws.bits() >> draws.below(64))
 	if draws.Coin() {
 		number = -number
@@ -103,9 +101,9 @@ var spoilable = []string{"required", "type", "nullable", "enum"}
 // Spoil returns an object with one fault, with the place of the fault and the keyword that is broken. The
 // keyword is empty if the drawn mistake is none, or more than one: of two faults a service would report the
 // first, and the second would stay unknown.
-func (g *Generator) Spoil(draws *Draws, wanted *openapi3.Schema, object map[string]any) (spoilt map[string]any, pointer, keyword string) {
+func (g *Generator) Spoil(draws *Draws, wanted *schema.Schema, object map[string]any) (spoilt map[string]any, pointer, keyword string) {
 	spoilt = g.changed(draws, wanted, object)
-	faults := g.validator.Faults("", wanted, spoilt, g.Direction)
+	faults := schema.Faults("", wanted, spoilt)
 	if len(faults) != 1 || !slices.Contains(spoilable, faults[0].Keyword) {
 		return nil, "", ""
 	}
@@ -117,10 +115,10 @@ func (g *Generator) Spoil(draws *Draws, wanted *openapi3.Schema, object map[stri
 //
 //	{"items": [{"size": 1}, {"size": null}]}   a member of an item
 //	{"items": "x"}                             a member
-func (g *Generator) changed(draws *Draws, wanted *openapi3.Schema, object map[string]any) map[string]any {
+func (g *Generator) changed(draws *Draws, wanted *schema.Schema, object map[string]any) map[string]any {
 	names := PropertyNames(wanted)
 	name := names[draws.below(len(names))]
-	item := schema.Of(wanted.Properties[name].Value.Items)
+	item := schema.Of(wanted.Properties[name].Items2020)
 	array := slices.Clone(jsonvalue.List(object[name]))
 	hasObjects := len(array) > 0 && len(item.Properties) > 0
 	changed := map[string]any{}

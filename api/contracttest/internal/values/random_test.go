@@ -55,7 +55,7 @@ func TestDrawnMembers(t *testing.T) {
 	t.Parallel()
 	g := New(Settings{Values: map[string]string{"given": "7"}})
 	wanted := schemaOf(t, `{"type":"object","required":["id","given"],"properties":{"id":{"type":"integer"},"given":{"type":"integer"}}}`)
-	g.MarkIdentity(wanted.Properties["id"].Value)
+	g.MarkIdentity(wanted.Properties["id"])
 	if got := shown(g.Draw(Again(nil), wanted)); got != `{"given":7,"id":1000001}` {
 		t.Errorf("drawn is %s", got)
 	}
@@ -63,7 +63,7 @@ func TestDrawnMembers(t *testing.T) {
 	for range 100 {
 		ones = append(ones, 1)
 	}
-	if got := strings.Count(shown(g.Draw(Again(ones), list())), "next"); got < 2 || got > 6 {
+	if got := strings.Count(shown(g.Draw(Again(ones), list(t))), "next"); got < 2 || got > 6 {
 		t.Errorf("it is followed %d times", got)
 	}
 }

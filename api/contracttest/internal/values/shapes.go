@@ -3,10 +3,11 @@ package values
 import (
 	"cmp"
 	"maps"
+	"math/big"
 	"slices"
 	"sync"
 
-	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
@@ -20,20 +21,20 @@ import (
 // that a recursion is seen. Several goroutines may use them.
 type Shapes struct {
 	mu         sync.Mutex
-	flattened  map[*openapi3.Schema]*openapi3.Schema
-	branched   map[*openapi3.Schema][]*openapi3.Schema
-	merging    map[*openapi3.Schema]bool
-	identities map[*openapi3.Schema]bool
+	flattened  map[*schema.Schema]*schema.Schema
+	branched   map[*schema.Schema][]*schema.Schema
+	merging    map[*schema.Schema]bool
+	identities map[*schema.Schema]bool
 	bases      map[baseKey]any // see Generator.Base
 }
 
 // newShapes returns shapes that know no schema yet.
 func newShapes() *Shapes {
 	return &Shapes{
-		flattened:  map[*openapi3.Schema]*openapi3.Schema{},
-		branched:   map[*openapi3.Schema][]*openapi3.Schema{},
-		merging:    map[*openapi3.Schema]bool{},
-		identities: map[*openapi3.Schema]bool{},
+		flattened:  map[*schema.Schema]*schema.Schema{},
+		branched:   map[*schema.Schema][]*schema.Schema{},
+		merging:    map[*schema.Schema]bool{},
+		identities: map[*schema.Schema]bool{},
 		bases:      map[baseKey]any{},
 	}
 }
@@ -55,37 +56,45 @@ func (s *Shapes) keepBase(key baseKey, value any) {
 
 // Flatten returns a schema without allOf that allows the same, or nearly: values
 // made from it are tried on the original.
-func (s *Shapes) Flatten(composed *openapi3.Schema) *openapi3.Schema {
+func (s *Shapes) Flatten(composed *schema.Schema) *schema.Schema {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.flatten(composed)
 }
 
-// flatten is Flatten with the lock held.
-func (s *Shapes) flatten(composed *openapi3.Schema) *openapi3.Schema {
+// flatten is Flatten with the lock held. The result keeps its allOf, which says what merging cannot, and is flat itself.
+func (s *Shapes) flatten(composed *schema.Schema) *schema.Schema {
 	if len(composed.AllOf) == 0 {
 		return composed
 	}
 	if flat := s.flattened[composed]; flat != nil {
 		return flat
 	}
-	flat := *composed
-	flat.AllOf = nil
-	flat.Properties = maps.Clone(composed.Properties)
+	flat := cloned(composed)
 	if !s.merging[composed] { // else it is composed of itself
 		s.merging[composed] = true
 		for _, part := range composed.AllOf {
-			merge(&flat, s.flatten(part.Value))
+			merge(flat, s.flatten(part))
 		}
 		delete(s.merging, composed)
 	}
-	s.flattened[composed] = &flat
-	return &flat
+	s.flattened[composed] = flat
+	s.flattened[flat] = flat
+	return flat
 }
 
-// Branches returns what a schema with oneOf or anyOf may be: the schema merged with each of them. Null is
-// allowed by a choice if any of its branches allows it.
-func (s *Shapes) Branches(choice *openapi3.Schema) []*openapi3.Schema {
+// cloned is a copy of a schema that others may be merged into.
+func cloned(of *schema.Schema) *schema.Schema {
+	merged := *of
+	merged.Properties = maps.Clone(of.Properties)
+	if !schema.IsForbidden(of) {
+		merged.Bool = nil
+	}
+	return &merged
+}
+
+// Branches returns what a schema with oneOf or anyOf may be: the schema merged with each of them.
+func (s *Shapes) Branches(choice *schema.Schema) []*schema.Schema {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(choice.OneOf)+len(choice.AnyOf) == 0 {
@@ -94,14 +103,12 @@ func (s *Shapes) Branches(choice *openapi3.Schema) []*openapi3.Schema {
 	if known, is := s.branched[choice]; is {
 		return known
 	}
-	var branches []*openapi3.Schema
+	var branches []*schema.Schema
 	for _, part := range slices.Concat(choice.OneOf, choice.AnyOf) {
-		merged := *choice
+		merged := cloned(choice)
 		merged.OneOf = nil
 		merged.AnyOf = nil
-		merged.Properties = maps.Clone(choice.Properties)
-		merged.Nullable = choice.Nullable || part.Value.Nullable
-		merge(&merged, s.flatten(part.Value))
+		merge(merged, s.flatten(part))
 		// A part that is composed of the choice has it again.
 		if slices.Equal(merged.OneOf, choice.OneOf) {
 			merged.OneOf = nil
@@ -109,23 +116,31 @@ func (s *Shapes) Branches(choice *openapi3.Schema) []*openapi3.Schema {
 		if slices.Equal(merged.AnyOf, choice.AnyOf) {
 			merged.AnyOf = nil
 		}
-		branches = append(branches, &merged)
+		merged.AllOf = slices.Concat(choice.AllOf, []*schema.Schema{part})
+		s.flattened[merged] = merged
+		branches = append(branches, merged)
 	}
 	s.branched[choice] = branches
 	return branches
 }
 
+// merged is a schema merged with another one.
+func (s *Shapes) merged(flat, other *schema.Schema) *schema.Schema {
+	both := cloned(flat)
+	both.AllOf = nil
+	merge(both, s.Flatten(other))
+	return both
+}
+
 // withoutNot returns a schema that allows what another one would allow but for its "not", and that matches "not".
-func (s *Shapes) withoutNot(flat *openapi3.Schema) *openapi3.Schema {
-	merged := *flat
-	merged.Not = nil
-	merged.Properties = maps.Clone(flat.Properties)
-	merge(&merged, s.Flatten(flat.Not.Value))
-	return &merged
+func (s *Shapes) withoutNot(flat *schema.Schema) *schema.Schema {
+	allowing := cloned(flat)
+	allowing.Not = nil
+	return s.merged(allowing, flat.Not)
 }
 
 // Property returns the schema of a member, without allOf, or nil.
-func (s *Shapes) Property(of *openapi3.Schema, name string) *openapi3.Schema {
+func (s *Shapes) Property(of *schema.Schema, name string) *schema.Schema {
 	if of == nil {
 		return nil
 	}
@@ -133,11 +148,11 @@ func (s *Shapes) Property(of *openapi3.Schema, name string) *openapi3.Schema {
 	if property == nil {
 		return nil
 	}
-	return s.Flatten(property.Value)
+	return s.Flatten(property)
 }
 
 // Names returns the names of the members of a schema, sorted.
-func (s *Shapes) Names(of *openapi3.Schema) []string {
+func (s *Shapes) Names(of *schema.Schema) []string {
 	if of == nil {
 		return nil
 	}
@@ -146,7 +161,7 @@ func (s *Shapes) Names(of *openapi3.Schema) []string {
 
 // WithoutNull is the only branch of a choice that allows more than null, or the schema itself. Pydantic writes each member
 // and parameter that may be left out as such a choice.
-func (s *Shapes) WithoutNull(of *openapi3.Schema) *openapi3.Schema {
+func (s *Shapes) WithoutNull(of *schema.Schema) *schema.Schema {
 	if of == nil {
 		return nil
 	}
@@ -165,102 +180,120 @@ func (s *Shapes) WithoutNull(of *openapi3.Schema) *openapi3.Schema {
 
 // Scalar is the schema of the items of an array, or the schema itself. Parameters often take several of what
 // a member has one of.
-func (s *Shapes) Scalar(of *openapi3.Schema) *openapi3.Schema {
-	if !of.Type.Is("array") {
+func (s *Shapes) Scalar(of *schema.Schema) *schema.Schema {
+	if schema.TypeOf(of) != "array" {
 		return of
 	}
-	if of.Items == nil || of.Items.Value == nil {
-		return &openapi3.Schema{}
-	}
-	return s.Flatten(of.Items.Value)
+	return s.Flatten(schema.Of(of.Items2020))
 }
 
-// merge makes a schema allow only what another one allows, too. Where there is no common keyword, as of two
-// patterns, the first one is kept: the original schema decides later.
-func merge(into, other *openapi3.Schema) {
-	into.Type = cmp.Or(into.Type, other.Type)
-	into.Items = cmp.Or(into.Items, other.Items)
-	into.Not = cmp.Or(into.Not, other.Not)
-	into.Format = cmp.Or(into.Format, other.Format)
-	into.Pattern = cmp.Or(into.Pattern, other.Pattern)
-	into.MultipleOf = cmp.Or(into.MultipleOf, other.MultipleOf)
-	into.Enum = commonValues(into.Enum, other.Enum)
-	mergeBounds(into, other)
-	into.UniqueItems = into.UniqueItems || other.UniqueItems
-	into.ReadOnly = into.ReadOnly || other.ReadOnly
-	into.WriteOnly = into.WriteOnly || other.WriteOnly
-	into.Nullable = into.Nullable && other.Nullable
-	if len(into.OneOf) == 0 {
-		into.OneOf = other.OneOf
+// merge makes a schema allow only what another one allows, too. A keyword of one of them is taken over. Where there is no
+// common one, as of two patterns, the first one is kept: the original schema decides later.
+func merge(into, other *schema.Schema) {
+	common := cloned(into)
+	common.Types = commonTypes(into.Types, other.Types)
+	common.Enum = commonValues(into.Enum, other.Enum)
+	common.Properties = commonMembers(into.Properties, other.Properties)
+	common.Required = slices.Compact(slices.Sorted(slices.Values(slices.Concat(into.Required, other.Required))))
+	for _, bound := range bounds {
+		for _, keyword := range bound.keywords {
+			if isStricter(keyword, other, into, bound.sign) {
+				schema.Keyword(common, keyword).Set(schema.Keyword(other, keyword))
+			}
+		}
 	}
-	if len(into.AnyOf) == 0 {
-		into.AnyOf = other.AnyOf
+	for _, keyword := range takenOver {
+		if !schema.Has(into, keyword) {
+			schema.Keyword(common, keyword).Set(schema.Keyword(other, keyword))
+		}
 	}
-	saysNothing := into.AdditionalProperties.Has == nil && into.AdditionalProperties.Schema == nil
-	if saysNothing {
-		into.AdditionalProperties = other.AdditionalProperties
+	if schema.IsForbidden(other) {
+		common.Bool = other.Bool
 	}
-	into.Required = slices.Concat(into.Required, other.Required)
-	slices.Sort(into.Required)
-	into.Required = slices.Compact(into.Required)
-	mergeProperties(into, other)
+	*into = *common
 }
 
-// commonValues are those that two enumerations have; one that is empty is none.
-func commonValues(values, others []any) []any {
-	if len(values) == 0 {
-		return others
+// takenOver are keywords that a schema has from another one if it does not have them itself.
+var takenOver = []string{
+	"format", "pattern", "multipleOf", "not", "oneOf", "anyOf", "if", "then", "else", "items", "prefixItems", "uniqueItems", "contains", "minContains",
+	"maxContains", "additionalProperties", "propertyNames", "patternProperties", "dependentRequired", "dependentSchemas",
+}
+
+// bounds are the keywords of which the largest value is the strictest, and those of which the smallest one is.
+var bounds = []struct {
+	keywords []string
+	sign     int
+}{
+	{[]string{"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"}, 1},
+	{[]string{"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"}, -1},
+}
+
+// isStricter reports whether a schema has a stricter bound than another one. sign is 1 if a larger one is stricter.
+func isStricter(keyword string, one, other *schema.Schema, sign int) bool {
+	if !schema.Has(one, keyword) || !schema.Has(other, keyword) {
+		return schema.Has(one, keyword)
 	}
-	if len(others) == 0 {
-		return values
+	switch bound := schema.Keyword(one, keyword).Interface().(type) {
+	case *big.Rat:
+		return bound.Cmp(schema.Keyword(other, keyword).Interface().(*big.Rat)) == sign
+	case *int:
+		return cmp.Compare(*bound, *schema.Keyword(other, keyword).Interface().(*int)) == sign
 	}
-	return slices.DeleteFunc(slices.Clone(values), func(value any) bool {
+	return false
+}
+
+// commonTypes are the types that two schemas have; one without types has all. An integer is a number.
+func commonTypes(types, others *jsonschema.Types) *jsonschema.Types {
+	if types == nil || others == nil {
+		return cmp.Or(types, others)
+	}
+	common := *types & *others
+	for _, pair := range [][2]*jsonschema.Types{{types, others}, {others, types}} {
+		isWhole := slices.Contains(pair[0].ToStrings(), "integer")
+		if isWhole && slices.Contains(pair[1].ToStrings(), "number") {
+			common.Add("integer")
+		}
+	}
+	if common.IsEmpty() {
+		return types
+	}
+	return &common
+}
+
+// commonValues are those that two enumerations have; one that is absent has all.
+func commonValues(values, others *jsonschema.Enum) *jsonschema.Enum {
+	if values == nil || others == nil {
+		return cmp.Or(values, others)
+	}
+	return schema.NewEnum(slices.DeleteFunc(slices.Clone(values.Values), func(value any) bool {
 		isSame := func(other any) bool { return jsonvalue.Same(value, other) }
-		return !slices.ContainsFunc(others, isSame)
-	})
+		return !slices.ContainsFunc(others.Values, isSame)
+	}))
 }
 
-// mergeBounds keeps the stricter one of two bounds. Whether a bound of a number is exclusive goes with it.
-func mergeBounds(into, other *openapi3.Schema) {
-	if other.Min != nil && (into.Min == nil || *other.Min > *into.Min) {
-		into.Min = other.Min
-		into.ExclusiveMin = other.ExclusiveMin
+// commonMembers are the members of two schemas. One that both have must match both: an allOf of them, which is
+// flattened when it is needed, because a member may lead to its own object.
+func commonMembers(members, others map[string]*schema.Schema) map[string]*schema.Schema {
+	if members == nil {
+		return maps.Clone(others)
 	}
-	if other.Max != nil && (into.Max == nil || *other.Max < *into.Max) {
-		into.Max = other.Max
-		into.ExclusiveMax = other.ExclusiveMax
+	common := maps.Clone(members)
+	for name, property := range others {
+		if mine := members[name]; mine != nil && mine != property {
+			property = bothOf(mine, property)
+		}
+		common[name] = property
 	}
-	into.MinLength = max(into.MinLength, other.MinLength)
-	into.MaxLength = smaller(into.MaxLength, other.MaxLength)
-	into.MinItems = max(into.MinItems, other.MinItems)
-	into.MaxItems = smaller(into.MaxItems, other.MaxItems)
-	into.MinProps = max(into.MinProps, other.MinProps)
-	into.MaxProps = smaller(into.MaxProps, other.MaxProps)
+	return common
 }
 
-// smaller is the smaller one of two bounds that may be absent.
-func smaller(bound, other *uint64) *uint64 {
-	switch {
-	case bound == nil:
-		return other
-	case other == nil:
-		return bound
-	case *other < *bound:
+// bothOf allows what two schemas of a member allow. One that is not sent stays so.
+func bothOf(one, other *schema.Schema) *schema.Schema {
+	if schema.IsForbidden(one) {
+		return one
+	}
+	if schema.IsForbidden(other) {
 		return other
 	}
-	return bound
-}
-
-// mergeProperties makes one that both schemas have a property that must match both: an allOf of them, which is
-// flattened when it is needed, because a property may lead to its own object.
-func mergeProperties(into, other *openapi3.Schema) {
-	for name, property := range other.Properties {
-		if into.Properties == nil {
-			into.Properties = openapi3.Schemas{}
-		}
-		if mine := into.Properties[name]; mine != nil && mine.Value != property.Value {
-			property = openapi3.NewSchemaRef("", &openapi3.Schema{AllOf: openapi3.SchemaRefs{mine, property}})
-		}
-		into.Properties[name] = property
-	}
+	return schema.AllOf(one, other)
 }

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 )
 
@@ -23,19 +21,19 @@ const longest = 1 << 20
 
 // plainText returns the plainest string. Where a pattern or a format that is not known makes a text hard to
 // guess, the example of the document comes first.
-func (g *Generator) plainText(wanted *openapi3.Schema) string {
+func (g *Generator) plainText(wanted *schema.Schema) string {
 	var texts []string
-	example, isText := wanted.Example.(string)
-	isHard := wanted.Pattern != "" || !schema.IsKnownFormat(wanted.Format)
+	example, isText := schema.Example(wanted).(string)
+	isHard := schema.PatternOf(wanted) != "" || !schema.IsKnownFormat(schema.FormatOf(wanted))
 	if isText && isHard {
 		texts = append(texts, example)
 	}
-	texts = slices.Concat(texts, samples(wanted), schema.Formats[wanted.Format].Valid)
+	texts = slices.Concat(texts, samples(wanted), schema.Formats[schema.FormatOf(wanted)].Valid)
 	return g.firstAllowed(wanted, texts, padded("Ficus", wanted))
 }
 
 // firstAllowed returns the first text that a schema allows, or another one if it allows none.
-func (g *Generator) firstAllowed(wanted *openapi3.Schema, texts []string, otherwise string) string {
+func (g *Generator) firstAllowed(wanted *schema.Schema, texts []string, otherwise string) string {
 	for _, text := range texts {
 		if g.Fits(wanted, text) {
 			return text
@@ -46,25 +44,25 @@ func (g *Generator) firstAllowed(wanted *openapi3.Schema, texts []string, otherw
 
 // padded makes a text as long as a schema wants it. Lengths are in characters. It cuts at the beginning,
 // because identities differ at their end.
-func padded(text string, wanted *openapi3.Schema) string {
-	missing := int(min(wanted.MinLength, longest)) - utf8.RuneCountInString(text)
+func padded(text string, wanted *schema.Schema) string {
+	missing := min(OrNone(wanted.MinLength), longest) - utf8.RuneCountInString(text)
 	text += strings.Repeat("x", max(missing, 0))
 	surplus := 0
 	if wanted.MaxLength != nil {
-		surplus = utf8.RuneCountInString(text) - int(min(*wanted.MaxLength, longest))
+		surplus = utf8.RuneCountInString(text) - min(*wanted.MaxLength, longest)
 	}
 	return string([]rune(text)[max(surplus, 0):])
 }
 
 // samples are texts that the pattern of a schema may match, as they are and as long as they must be. They
 // match its syntax, but the pattern may also look ahead or back.
-func samples(wanted *openapi3.Schema) (texts []string) {
-	parsed, err := syntax.Parse(schema.GoPattern(wanted.Pattern), syntax.Perl)
-	if wanted.Pattern == "" || err != nil {
+func samples(wanted *schema.Schema) (texts []string) {
+	parsed, err := syntax.Parse(schema.GoPattern(schema.PatternOf(wanted)), syntax.Perl)
+	if schema.PatternOf(wanted) == "" || err != nil {
 		return nil
 	}
 	parsed = parsed.Simplify() // leaves no {n,m}
-	least := int(min(wanted.MinLength, 4096))
+	least := min(OrNone(wanted.MinLength), 4096)
 	for _, repeats := range []int{1, least, least / 2, 2, 0} {
 		text := sample(parsed, repeats)
 		texts = append(texts, text, padded(text, wanted))
@@ -73,13 +71,13 @@ func samples(wanted *openapi3.Schema) (texts []string) {
 }
 
 // freshSample is another text for each call that matches the pattern of a schema, or false if none is known.
-func (g *Generator) freshSample(wanted *openapi3.Schema) (text string, ok bool) {
-	parsed, err := syntax.Parse(schema.GoPattern(wanted.Pattern), syntax.Perl)
+func (g *Generator) freshSample(wanted *schema.Schema) (text string, ok bool) {
+	parsed, err := syntax.Parse(schema.GoPattern(schema.PatternOf(wanted)), syntax.Perl)
 	if err != nil {
 		return "", false
 	}
 	parsed = parsed.Simplify()
-	for _, repeats := range []int{8, 1, int(min(wanted.MinLength, 4096))} {
+	for _, repeats := range []int{8, 1, min(OrNone(wanted.MinLength), 4096)} {
 		number := g.drawn.Add(1)
 		text := numberedSample(parsed, repeats, &number)
 		if g.Fits(wanted, text) {
@@ -126,7 +124,12 @@ func sample(expression *syntax.Regexp, repeats int) string {
 		return sampleOfClass(expression)
 	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
 		return "a"
-	case syntax.OpCapture, syntax.OpQuest, syntax.OpAlternate:
+	case syntax.OpCapture, syntax.OpAlternate:
+		return sample(expression.Sub[0], repeats)
+	case syntax.OpQuest:
+		if repeats == 0 {
+			return ""
+		}
 		return sample(expression.Sub[0], repeats)
 	case syntax.OpStar:
 		return strings.Repeat(sample(expression.Sub[0], 1), repeats)
@@ -148,7 +151,7 @@ func sampleOfClass(class *syntax.Regexp) string {
 }
 
 // another returns a valid value that is not among others, if there is one.
-func (g *Generator) another(wanted *openapi3.Schema, others []any) any {
+func (g *Generator) another(wanted *schema.Schema, others []any) any {
 	taken := map[string]bool{}
 	for _, other := range others {
 		taken[encoded(other)] = true
@@ -164,15 +167,15 @@ func (g *Generator) another(wanted *openapi3.Schema, others []any) any {
 
 // numbered returns another value for each number, if a schema has values that can be counted. Whether
 // the schema allows it is not looked at.
-func (g *Generator) numbered(wanted *openapi3.Schema, number int64) any {
+func (g *Generator) numbered(wanted *schema.Schema, number int64) any {
 	flat := g.Flatten(wanted)
 	switch {
-	case number < int64(len(flat.Enum)):
+	case number < int64(len(schema.ValuesOf(flat))):
 		return normalEnum(flat, number)
-	case flat.Type.Is("integer"):
+	case schema.TypeOf(flat) == "integer":
 		low, _ := Limits(flat)
 		return max(low, 0) + number + 1
-	case flat.Type.Is("string"):
+	case schema.TypeOf(flat) == "string":
 		return padded(fmt.Sprintf("%dFicus", number), flat)
 	}
 	return g.Base(wanted)

@@ -1,7 +1,6 @@
 package values
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -10,18 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
-	"github.com/plantstore/plantstore/internal/testing/must"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schematest"
 )
 
-func schemaOf(t *testing.T, text string) *openapi3.Schema {
+func schemaOf(t *testing.T, text string) *schema.Schema {
 	t.Helper()
-	wanted := &openapi3.Schema{}
-	must.NoError(t, json.Unmarshal([]byte(text), wanted))
-	return wanted
+	return schematest.Of(t, text)
 }
 
 // parent is the place of which a judge tells what is broken: a member that must not be there is a fault of its object.
@@ -37,15 +32,13 @@ func parent(variant Variant) string {
 func TestWorkIsBounded(t *testing.T) {
 	t.Parallel()
 	const alternatives = 10
-	wanted := &openapi3.Schema{}
 	member := func(i int) string { return fmt.Sprintf("member%02d", i) }
+	var branches []string
 	for i := range alternatives {
-		branch := openapi3.NewObjectSchema().WithProperty(member(i), openapi3.NewStringSchema().WithMaxLength(9))
-		branch.Properties["next"] = openapi3.NewSchemaRef("", wanted)
-		branch.Properties["all"] = openapi3.NewSchemaRef("", openapi3.NewArraySchema().WithItems(wanted))
-		branch.Required = []string{member(i)}
-		wanted.OneOf = append(wanted.OneOf, openapi3.NewSchemaRef("", branch))
+		branches = append(branches, fmt.Sprintf(`{type: object, required: [%s], properties: {%[1]s: {type: string, maxLength: 9},
+			next: {$ref: '#/components/schemas/Wanted'}, all: {type: array, items: {$ref: '#/components/schemas/Wanted'}}}}`, member(i)))
 	}
+	wanted := schemaOf(t, "{oneOf: ["+strings.Join(branches, ", ")+"]}")
 	g := New(Settings{})
 	all := g.Variants(wanted)
 	if !g.TakeExhausted() {
@@ -142,7 +135,7 @@ func TestSpoil(t *testing.T) {
 			continue
 		}
 		seen[Place(pointer)+" "+keyword] = true
-		faults := g.validator.Faults("", wanted, spoilt, schema.Request)
+		faults := schema.Faults("", wanted, spoilt)
 		if len(faults) != 1 || strings.TrimSpace(faults[0].Where) != pointer || faults[0].Keyword != keyword {
 			t.Fatalf("%s should break %s at %s: %v", encoded(spoilt), keyword, pointer, faults)
 		}

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
@@ -60,7 +58,7 @@ func demands(keywords ...string) (all []Variant) {
 }
 
 // Obeying returns valid values, each at the edge of some keyword.
-func (g *Generator) Obeying(wanted *openapi3.Schema) []Variant {
+func (g *Generator) Obeying(wanted *schema.Schema) []Variant {
 	return obeying(g.Variants(wanted))
 }
 
@@ -73,17 +71,14 @@ func obeying(all []Variant) []Variant {
 // for. A keyword that no value could be found for is demanded all the same, and stays untried in the
 // report. Where all values are more than enough, those of the deepest schemas are left out.
 //
-// What is meant to be valid is tried on the whole schema at last. A part of a value may be right and the whole not: an
-// array of different objects, of which only one is known.
-func (g *Generator) Variants(wanted *openapi3.Schema) []Variant {
-	return slices.DeleteFunc(g.meantVariants(wanted), func(v Variant) bool {
-		isMeantValid := v.Valid && !v.Demand
-		return isMeantValid && !g.Fits(wanted, v.Value)
-	})
+// The whole schema has the last word. A part of a value may be right and the whole not: an array of different objects, of
+// which only one is known.
+func (g *Generator) Variants(wanted *schema.Schema) []Variant {
+	return g.asMeant(wanted, g.meantVariants(wanted))
 }
 
 // meantVariants are Variants, of which those of a schema that is not composed may not be what they are meant to be.
-func (g *Generator) meantVariants(wanted *openapi3.Schema) []Variant {
+func (g *Generator) meantVariants(wanted *schema.Schema) []Variant {
 	all, isWhole := g.variantsWithin(wanted, math.MaxInt)
 	if isWhole {
 		return all
@@ -109,7 +104,7 @@ func (g *Generator) meantVariants(wanted *openapi3.Schema) []Variant {
 
 // variantsWithin returns the variants of some levels of schemas, and whether the work for them was within
 // the bound. Where it was not, values were left empty.
-func (g *Generator) variantsWithin(wanted *openapi3.Schema, levels int) (all []Variant, isWhole bool) {
+func (g *Generator) variantsWithin(wanted *schema.Schema, levels int) (all []Variant, isWhole bool) {
 	g.levels = levels
 	g.isCutOff = false
 	all = g.variants(wanted)
@@ -117,14 +112,14 @@ func (g *Generator) variantsWithin(wanted *openapi3.Schema, levels int) (all []V
 }
 
 // asMeant leaves out the variants of which a schema says otherwise than they are meant to be.
-func (g *Generator) asMeant(wanted *openapi3.Schema, all []Variant) []Variant {
+func (g *Generator) asMeant(wanted *schema.Schema, all []Variant) []Variant {
 	return slices.DeleteFunc(all, func(v Variant) bool {
 		return !v.Demand && g.Fits(wanted, v.Value) != v.Valid
 	})
 }
 
 // variants is Variants of a schema that others may have led to.
-func (g *Generator) variants(wanted *openapi3.Schema) (all []Variant) {
+func (g *Generator) variants(wanted *schema.Schema) (all []Variant) {
 	isTooDeep := g.nesting >= g.levels
 	g.isCutOff = g.isCutOff || isTooDeep
 	isTooMuch := g.stopped.Load() || g.nesting > 0 && g.work > g.Enough
@@ -138,7 +133,8 @@ func (g *Generator) variants(wanted *openapi3.Schema) (all []Variant) {
 	} else {
 		all = g.simpleVariants(flat)
 	}
-	if len(wanted.AllOf) > 0 {
+	isMerged := flat == wanted // its allOf is that of what it was merged from
+	if len(wanted.AllOf) > 0 && !isMerged {
 		all = append(all, g.firstBreaking(wanted, "allOf", all)...)
 		all = append(all, Variant{Keyword: "allOf", Value: g.Base(wanted), Valid: true})
 	}
@@ -170,9 +166,10 @@ var ofEachType = []typedValue{
 }
 
 // isOf reports whether a schema allows a type of the value.
-func (v typedValue) isOf(wanted *openapi3.Schema) bool {
-	allowsAny := wanted.Type == nil && !schema.IsNull(wanted)
-	return allowsAny || slices.ContainsFunc(v.types, wanted.Type.Includes)
+func (v typedValue) isOf(wanted *schema.Schema) bool {
+	allowsAny := !schema.HasType(wanted) && !schema.IsNull(wanted)
+	allows := func(name string) bool { return schema.AllowsType(wanted, name) }
+	return allowsAny || slices.ContainsFunc(v.types, allows)
 }
 
 // fewer keeps one variant of each keyword at each place, where a schema is followed for a second time. The
@@ -194,11 +191,12 @@ func (g *Generator) fewer(all []Variant) []Variant {
 var looseIntegers = []string{"1.0", "1e2", "1e400", strings.Repeat("9", 400)}
 
 // simpleVariants returns the variants of a schema that is not composed.
-func (g *Generator) simpleVariants(wanted *openapi3.Schema) []Variant {
+func (g *Generator) simpleVariants(wanted *schema.Schema) []Variant {
 	return slices.Concat(
 		g.plainVariant(wanted),
 		g.otherTypes(wanted),
 		g.nullVariant(wanted),
+		g.relations(wanted),
 		simpleDemands(wanted),
 		g.chosen(wanted),
 		g.innerVariants(wanted),
@@ -206,7 +204,7 @@ func (g *Generator) simpleVariants(wanted *openapi3.Schema) []Variant {
 }
 
 // plainVariant is the plainest value, unless it is a guess: then nothing is known of it.
-func (g *Generator) plainVariant(wanted *openapi3.Schema) []Variant {
+func (g *Generator) plainVariant(wanted *schema.Schema) []Variant {
 	if isGuessed(wanted) {
 		return nil
 	}
@@ -220,13 +218,13 @@ func (g *Generator) plainVariant(wanted *openapi3.Schema) []Variant {
 }
 
 // otherTypes are values of types that a schema does not have.
-func (g *Generator) otherTypes(wanted *openapi3.Schema) (all []Variant) {
+func (g *Generator) otherTypes(wanted *schema.Schema) (all []Variant) {
 	for _, typed := range ofEachType {
 		if !typed.isOf(wanted) {
 			all = append(all, Variant{Keyword: "type", Value: typed.value})
 		}
 	}
-	if wanted.Type.Is("integer") && g.Rules.StrictJSON {
+	if schema.TypeOf(wanted) == "integer" && g.Rules.StrictJSON {
 		for _, text := range looseIntegers {
 			all = append(all, Variant{Keyword: "type", Value: json.Number(text)})
 		}
@@ -236,31 +234,31 @@ func (g *Generator) otherTypes(wanted *openapi3.Schema) (all []Variant) {
 
 // nullVariant is null. No client means null without a type. Libraries read an enumeration without null that is
 // nullable in different ways: [Generator.Variants] leaves out null then, because the judge does not allow it.
-func (g *Generator) nullVariant(wanted *openapi3.Schema) []Variant {
-	if wanted.Type == nil {
+func (g *Generator) nullVariant(wanted *schema.Schema) []Variant {
+	if !schema.HasType(wanted) || schema.IsNull(wanted) {
 		return nil
 	}
-	return []Variant{{Keyword: "nullable", Valid: wanted.Nullable}}
+	return []Variant{{Keyword: "nullable", Valid: schema.AllowsType(wanted, "null")}}
 }
 
 // simpleDemands are what the keywords of a schema promise. That an object may have more members is promised
 // without a keyword.
-func simpleDemands(wanted *openapi3.Schema) []Variant {
+func simpleDemands(wanted *schema.Schema) []Variant {
 	all := demands(demandedKeywords(wanted)...)
-	if wanted.Type.Is("object") {
+	if schema.TypeOf(wanted) == "object" {
 		all = append(all, Variant{Keyword: "additionalProperties", Valid: true, Demand: true})
 	}
 	return all
 }
 
 // isGuessed reports whether no valid text of a schema is known: its format is not, and it has no example.
-func isGuessed(wanted *openapi3.Schema) bool {
-	isText := wanted.Type.Is("string") && len(wanted.Enum) == 0
-	return isText && wanted.Example == nil && !schema.IsKnownFormat(wanted.Format)
+func isGuessed(wanted *schema.Schema) bool {
+	isText := schema.TypeOf(wanted) == "string" && len(schema.ValuesOf(wanted)) == 0
+	return isText && schema.Example(wanted) == nil && !schema.IsKnownFormat(schema.FormatOf(wanted))
 }
 
 // chosen are the candidates that show something, each value once.
-func (g *Generator) chosen(wanted *openapi3.Schema) (all []Variant) {
+func (g *Generator) chosen(wanted *schema.Schema) (all []Variant) {
 	isGuess := isGuessed(wanted)
 	seen := map[string]bool{}
 	for _, c := range g.candidates(wanted) {
@@ -292,22 +290,25 @@ func sideOf(c candidate, isAllowed bool) string {
 // verdict reports whether a schema allows a value, and whether the value shows that a keyword is obeyed or
 // that it, and no other one, is broken. A value that breaks two keywords shows nothing: the service may
 // have looked at one of them only.
-func (g *Generator) verdict(wanted *openapi3.Schema, keyword string, value any) (isAllowed, isShown bool) {
+func (g *Generator) verdict(wanted *schema.Schema, keyword string, value any) (isAllowed, isShown bool) {
 	isShown = true
-	faults := g.validator.Faults("", wanted, value, g.Direction)
+	faults := schema.Faults("", wanted, value)
 	for _, fault := range faults {
 		isOther := fault.Where != "" || !breaksWith(wanted, keyword, fault.Keyword)
 		isShown = isShown && !isOther
 	}
+	// That an integer has 64 bits the document does not say.
+	isUnsaid := schema.FormatOf(wanted) == "" && len(faults) == 1 && faults[0].Keyword == "format"
+	isShown = isShown && !isUnsaid
 	return len(faults) == 0, isShown
 }
 
 // breaksWith reports whether what breaks a keyword may break another one, too: an exclusive bound is
 // broken with the bound, and bounds with the format of integers.
-func breaksWith(wanted *openapi3.Schema, keyword, other string) bool {
+func breaksWith(wanted *schema.Schema, keyword, other string) bool {
 	if other == keyword || strings.EqualFold(other, "exclusive"+keyword) {
 		return true
 	}
-	isBound := wanted.Type.Is("integer") && keyword != "type"
+	isBound := schema.TypeOf(wanted) == "integer" && keyword != "type"
 	return isBound && (other == "format" || keyword == "format")
 }

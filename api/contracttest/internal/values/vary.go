@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 )
@@ -19,17 +17,17 @@ import (
 func encoded(value any) string { return string(jsonvalue.Encode(value)) }
 
 // normalEnum returns a value of an enumeration, from its beginning again after its end.
-func normalEnum(flat *openapi3.Schema, number int64) any {
-	return jsonvalue.Normal(flat.Enum[number%int64(len(flat.Enum))])
+func normalEnum(flat *schema.Schema, number int64) any {
+	return jsonvalue.Normal(schema.ValuesOf(flat)[number%int64(len(schema.ValuesOf(flat)))])
 }
 
 // Varied is Base with other values wherever the schema leaves them open, so that no two resources are
 // alike. Two resources with the same values would let a service pass that mixes them up.
-func (g *Generator) Varied(wanted *openapi3.Schema) any {
+func (g *Generator) Varied(wanted *schema.Schema) any {
 	object := jsonvalue.Object(g.Base(wanted))
 	flat := g.Flatten(wanted)
 	for _, name := range PropertyNames(flat) {
-		property := flat.Properties[name].Value
+		property := flat.Properties[name]
 		old, isThere := object[name]
 		if isThere && !g.IsIdentity(property) && !g.IsGiven(name) {
 			object[name] = g.vary(property, old)
@@ -42,7 +40,7 @@ func (g *Generator) Varied(wanted *openapi3.Schema) any {
 }
 
 // vary returns another value in place of an old one, or that, where the schema leaves no choice.
-func (g *Generator) vary(wanted *openapi3.Schema, old any) any {
+func (g *Generator) vary(wanted *schema.Schema, old any) any {
 	if value := g.otherValue(g.Flatten(wanted), old); g.Fits(wanted, value) {
 		return value
 	}
@@ -51,9 +49,9 @@ func (g *Generator) vary(wanted *openapi3.Schema, old any) any {
 
 // otherValue makes another value of the type of an old one, if it knows one. Whether the schema allows it is
 // not looked at.
-func (g *Generator) otherValue(flat *openapi3.Schema, old any) any {
+func (g *Generator) otherValue(flat *schema.Schema, old any) any {
 	number := g.drawn.Add(1)
-	if len(flat.Enum) > 0 {
+	if len(schema.ValuesOf(flat)) > 0 {
 		return normalEnum(flat, number)
 	}
 	switch old.(type) {
@@ -67,8 +65,8 @@ func (g *Generator) otherValue(flat *openapi3.Schema, old any) any {
 	case string:
 		return fmt.Sprint("Ficus ", number)
 	case []any:
-		item := schema.Of(flat.Items)
-		return g.Many(flat, flat.MinItems, g.vary(item, g.Base(item)))
+		item := schema.Of(flat.Items2020)
+		return g.Many(flat, OrNone(flat.MinItems), g.vary(item, g.Base(item)))
 	}
 	return old
 }
@@ -77,8 +75,8 @@ func (g *Generator) otherValue(flat *openapi3.Schema, old any) any {
 var freshForms = []string{"value%d", "value%d@plants.example", "https://plants.example/value%d", "00000000-0000-4000-8000-%012d"}
 
 // Fresh returns a text that no other test uses, or at least a value that is not among others.
-func (g *Generator) Fresh(wanted *openapi3.Schema, others []any) any {
-	if wanted.Pattern != "" {
+func (g *Generator) Fresh(wanted *schema.Schema, others []any) any {
+	if schema.PatternOf(wanted) != "" {
 		if text, ok := g.freshSample(wanted); ok {
 			return text
 		}
@@ -92,13 +90,13 @@ func (g *Generator) Fresh(wanted *openapi3.Schema, others []any) any {
 }
 
 // IsPlaceholder reports whether a text is one that stands where a schema leaves it open.
-func (g *Generator) IsPlaceholder(of *openapi3.Schema, text string) bool {
+func (g *Generator) IsPlaceholder(of *schema.Schema, text string) bool {
 	return strings.HasPrefix(text, "Ficus") || text == g.Base(of)
 }
 
 // FreshLow returns a text as Fresh does that is less than the others, or false if the schema allows none. With it a
 // filter by equality is told from one by order.
-func (g *Generator) FreshLow(wanted *openapi3.Schema) (text string, ok bool) {
+func (g *Generator) FreshLow(wanted *schema.Schema) (text string, ok bool) {
 	text = fmt.Sprint("0", g.drawn.Add(1))
-	return text, wanted.Type.Is("string") && g.Fits(wanted, text)
+	return text, schema.TypeOf(wanted) == "string" && g.Fits(wanted, text)
 }

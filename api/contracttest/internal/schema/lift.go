@@ -1,0 +1,206 @@
+package schema
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+)
+
+// The keywords that are understood: in all versions, in OpenAPI 3.0 alone, and in OpenAPI 3.1.
+var (
+	understood = strings.Fields(`type enum format pattern minLength maxLength minimum maximum multipleOf exclusiveMinimum exclusiveMaximum
+		items minItems maxItems uniqueItems properties required additionalProperties minProperties maxProperties
+		allOf anyOf oneOf not readOnly writeOnly default example discriminator title description`)
+	understoodOld    = []string{"nullable"}
+	understoodModern = strings.Fields(`const if then else prefixItems contains minContains maxContains unevaluatedItems
+		patternProperties propertyNames unevaluatedProperties dependentRequired dependentSchemas`)
+)
+
+// annotations are keywords that a reference makes meaningless.
+var annotations = []string{"default", "example", "title", "description"}
+
+// silent are keywords that constrain nothing. Without them jsonschema takes no other dialect for the schema.
+var silent = []string{"$schema", "$comment", "$id", "deprecated", "externalDocs", "xml"}
+
+// silentModern are those of OpenAPI 3.1: nullable has no meaning any more.
+var silentModern = []string{"examples", "nullable"}
+
+// kept are such keywords that references lead through.
+var kept = []string{"$defs", "definitions", "discriminator"}
+
+// understands reports whether a keyword says something.
+func (l *Library) understands(keyword string) bool {
+	others := understoodOld
+	if l.modern {
+		others = understoodModern
+	}
+	return slices.Contains(understood, keyword) || slices.Contains(others, keyword)
+}
+
+// keywords leaves out of a schema the keywords that are not understood.
+func (l *Library) keywords(at string, schema map[string]any) {
+	if examples := jsonvalue.List(schema["examples"]); l.modern && len(examples) > 0 && schema["example"] == nil {
+		schema["example"] = examples[0]
+	}
+	for _, name := range jsonvalue.Names(schema) {
+		isSilent := slices.Contains(silent, name) || l.modern && slices.Contains(silentModern, name)
+		switch {
+		case l.understands(name), strings.HasPrefix(name, "x-"), slices.Contains(kept, name):
+			continue
+		case !isSilent:
+			l.report("%s: the keyword %s", at, name)
+		}
+		delete(schema, name)
+	}
+	if Refers(schema["example"]) {
+		l.report("%s/example: has a reference, which is not read", at)
+		delete(schema, "example")
+	}
+	for _, name := range counts {
+		l.count(at, schema, name)
+	}
+	_, isBool := schema["nullable"].(bool)
+	values, isList := schema["enum"].([]any)
+	for name, isWrong := range map[string]bool{"nullable": schema["nullable"] != nil && !isBool, "enum": isList && len(values) == 0} {
+		if isWrong {
+			l.reportValue(at, name, schema[name])
+			delete(schema, name)
+		}
+	}
+}
+
+// counts are the keywords with lengths.
+var counts = []string{"minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains"}
+
+// maxCount is the largest length. Larger ones mean that there is no limit.
+const maxCount = 1 << 40
+
+// count leaves out a length that is no limit, or too large for jsonschema. What is no length at all jsonschema finds.
+func (l *Library) count(at string, schema map[string]any, name string) {
+	number, _ := schema[name].(json.Number)
+	size, err := number.Int64()
+	isNone := err == nil && size == 0 && strings.HasPrefix(name, "min") && name != "minContains"
+	if isNone || size > maxCount {
+		delete(schema, name)
+	}
+	if size > maxCount {
+		l.reportValue(at, name, number)
+	}
+}
+
+// reportValue reports a keyword whose value is not one that it may have.
+func (l *Library) reportValue(at, name string, value any) {
+	l.report("%s: the keyword %s: %.40s is not a value of it", at, name, jsonvalue.Encode(value))
+}
+
+// Refers reports whether there is a reference in a value, which sent as it stands would mean nothing.
+func Refers(value any) bool {
+	object := jsonvalue.Object(value)
+	for _, inner := range object {
+		if Refers(inner) {
+			return true
+		}
+	}
+	_, is := object["$ref"].(string)
+	return is || slices.ContainsFunc(jsonvalue.List(value), Refers)
+}
+
+// liftKeywords writes what is left of a schema as JSON Schema 2020-12, or in the one form of it that
+// the engine knows.
+//
+//	{"example": 1}                         {"examples": [1]}
+//	{"const": "a"}                         {"enum": ["a"]}
+func (l *Library) liftKeywords(schema map[string]any) {
+	if example := schema["example"]; example != nil {
+		schema["examples"] = []any{example}
+	}
+	delete(schema, "example")
+	if value, has := schema["const"]; has {
+		schema["enum"] = []any{value}
+		delete(schema, "const")
+	}
+	if required := jsonvalue.List(schema["required"]); required != nil {
+		schema["required"] = withoutRepeated(required)
+	}
+	liftTypes(schema)
+	if !l.modern {
+		liftNullable(schema)
+		liftBound(schema, "exclusiveMinimum", "minimum")
+		liftBound(schema, "exclusiveMaximum", "maximum")
+	}
+	l.liftFormat(schema)
+}
+
+// withoutRepeated leaves out of a list what is in it before.
+func withoutRepeated(list []any) []any {
+	once := []any{}
+	for _, item := range list {
+		if !slices.Contains(once, item) {
+			once = append(once, item)
+		}
+	}
+	return once
+}
+
+// liftNullable adds null to the type.
+//
+//	{"type": "string", "nullable": true}   {"type": ["string", "null"]}
+func liftNullable(schema map[string]any) {
+	if schema["nullable"] == true && schema["type"] != nil {
+		schema["type"] = []any{schema["type"], "null"}
+	}
+	delete(schema, "nullable")
+}
+
+// liftBound writes an exclusive bound as a number.
+//
+//	{"minimum": 0, "exclusiveMinimum": true}   {"exclusiveMinimum": 0}
+func liftBound(schema map[string]any, exclusive, inclusive string) {
+	isExclusive := schema[exclusive] == true
+	delete(schema, exclusive)
+	if bound := schema[inclusive]; isExclusive && bound != nil {
+		schema[exclusive] = bound
+		delete(schema, inclusive)
+	}
+}
+
+// liftTypes writes several types as a choice. An enumeration without null forbids it, whatever the types are.
+//
+//	{"type": ["string", "integer"]}        {"anyOf": [{"type": "string"}, {"type": "integer"}]}
+func liftTypes(schema map[string]any) {
+	types := jsonvalue.List(schema["type"])
+	values := jsonvalue.List(schema["enum"])
+	isNull := func(name any) bool { return name == "null" }
+	if others := slices.DeleteFunc(slices.Clone(types), isNull); len(others) < 2 {
+		forbidsNull := values != nil && !slices.Contains(values, nil)
+		if forbidsNull && len(others) == 1 {
+			schema["type"] = others[0]
+		}
+		return
+	}
+	if schema["anyOf"] != nil {
+		return
+	}
+	delete(schema, "type")
+	var choices []any
+	for _, name := range types {
+		choices = append(choices, map[string]any{"type": name})
+	}
+	schema["anyOf"] = choices
+}
+
+// liftFormat notes the format of a schema. An integer always has one, with its size: a number such as 1.0 is no integer to
+// a service, and jsonschema takes it.
+func (l *Library) liftFormat(schema map[string]any) {
+	format, _ := schema["format"].(string)
+	types := append(jsonvalue.List(schema["type"]), schema["type"])
+	if slices.Contains(types, any("integer")) {
+		format = hidden + format
+		schema["format"] = format
+	}
+	if format != "" {
+		l.formats[format] = true
+	}
+}
