@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,15 +35,22 @@ func (d Direction) keyword() string {
 	return "readOnly"
 }
 
-// lacks reports whether a value in the direction leaves out what has a schema, as far as the schema or a part of it says so.
+// lacks reports whether a value in the direction leaves out what has a schema, as far as the schema or a part of its allOf
+// says so.
 func (d Direction) lacks(schema *Schema) bool {
-	isMarked := schema.ReadOnly
-	if d == Received {
-		isMarked = schema.WriteOnly
+	parts := []*Schema{schema}
+	for i := 0; i < len(parts); i++ {
+		isMarked := map[Direction]bool{Request: parts[i].ReadOnly, Received: parts[i].WriteOnly}
+		if isMarked[d] {
+			return true
+		}
+		for _, part := range parts[i].AllOf {
+			if !slices.Contains(parts, part) {
+				parts = append(parts, part)
+			}
+		}
 	}
-	return isMarked || slices.ContainsFunc(schema.AllOf, func(part *Schema) bool {
-		return part != schema && d.lacks(part)
-	})
+	return false
 }
 
 // Schemas are those of a document, for values in one direction.
@@ -73,6 +81,7 @@ func (l *Library) Compile(direction Direction) (*Schemas, error) {
 		if err == nil {
 			s := &Schemas{library: l, compiled: compiled}
 			s.connect()
+			s.all = append(s.all, cut(s.all)...)
 			s.forbid(direction)
 			return s, nil
 		}
@@ -151,7 +160,8 @@ func (s *Schemas) connect() {
 		}
 		seen[schema] = true
 		s.all = append(s.all, schema)
-		_, pointer, _ := strings.Cut(schema.Location, "#")
+		_, fragment, _ := strings.Cut(schema.Location, "#")
+		pointer, _ := url.PathUnescape(fragment) // it is one
 		s.library.nodes[schema] = jsonvalue.Lookup(document, "#"+pointer)
 		schema.Location = s.library.placeOf(pointer)
 		replaceInner(schema, enter)
@@ -187,7 +197,7 @@ func (s *Schemas) forbid(direction Direction) {
 				schema.Properties[name] = forbidden
 			}
 		}
-		schema.Required = slices.DeleteFunc(schema.Required, func(name string) bool { return slices.Contains(names, name) })
+		schema.Required = slices.DeleteFunc(slices.Clone(schema.Required), func(name string) bool { return slices.Contains(names, name) })
 	}
 }
 

@@ -43,8 +43,6 @@ func (r *faultReader) read(broken *jsonschema.ValidationError) {
 		for _, cause := range broken.Causes {
 			r.read(cause)
 		}
-	// A schema that consists of itself demands nothing.
-	case *kind.RefCycle:
 	case *kind.Required:
 		for _, name := range wrong.Missing {
 			r.add(append(at, name), "required", "is missing")

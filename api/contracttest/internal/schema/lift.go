@@ -133,15 +133,15 @@ func (l *Library) liftKeywords(schema map[string]any) {
 	l.liftFormat(schema)
 }
 
-// withoutRepeated leaves out of a list what is in it before.
+// withoutRepeated leaves out of a list of names what is in it before.
 func withoutRepeated(list []any) []any {
-	once := []any{}
-	for _, item := range list {
-		if !slices.Contains(once, item) {
-			once = append(once, item)
-		}
-	}
-	return once
+	seen := map[string]bool{}
+	return slices.DeleteFunc(slices.Clone(list), func(item any) bool {
+		name, isText := item.(string)
+		was := seen[name]
+		seen[name] = true
+		return isText && was
+	})
 }
 
 // liftNullable adds null to the type.

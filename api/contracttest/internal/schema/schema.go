@@ -3,7 +3,7 @@
 //
 // There is one language of schemas: JSON Schema 2020-12, as santhosh-tekuri/jsonschema has compiled it. A [Library]
 // collects the schemas of a document and writes those of OpenAPI 3.0 in that language (library.go, lift.go), once.
-// compile.go compiles them, for requests and for responses. All other packages walk the result, and [Faults] judges by it
+// compile.go compiles them, for requests and for responses, and cycles.go cuts those that lead to themselves. All other packages walk the result, and [Faults] judges by it
 // (faults.go).
 //
 // What a verdict is used for decides how it errs. A schema that cannot be compiled allows anything: a right

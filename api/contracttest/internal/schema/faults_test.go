@@ -145,3 +145,43 @@ func TestMessage(t *testing.T) {
 		t.Errorf("the faults are %s, want %s", got, want)
 	}
 }
+
+// Schemas that consist of each other have an end, and what is in a part is readOnly for the whole.
+func TestPartsOfEachOther(t *testing.T) {
+	t.Parallel()
+	read := schematest.Read(t, "3.0.3", `
+    One: {allOf: [{$ref: '#/components/schemas/Other'}, {properties: {"a b": {type: string, example: x}}}]}
+    Other: {allOf: [{$ref: '#/components/schemas/One'}], readOnly: true}
+    Wanted: {properties: {one: {$ref: '#/components/schemas/One'}}}`)
+	sent := map[string]any{"one": map[string]any{}}
+	for direction, want := range map[schema.Direction]bool{schema.Request: false, schema.Received: true} {
+		if got := schema.Allows(read.Component("Wanted", direction), sent); got != want {
+			t.Errorf("in direction %v it is allowed: %v", direction, got)
+		}
+	}
+	parts := read.Component("One", schema.Request).AllOf
+	if text := read.TextOf(parts[len(parts)-1].Properties["a b"]); text != `{"examples":["x"],"type":"string"}` {
+		t.Errorf("a member with a space is %s", text)
+	}
+}
+
+// A pet is one of its kinds, and each kind is a pet with more.
+func TestKindsOfPets(t *testing.T) {
+	t.Parallel()
+	for _, pet := range []string{"Animal", "Pet"} { // before and after its kinds
+		read := schematest.Read(t, "3.0.3", strings.ReplaceAll(`
+    PET: {type: object, required: [kind, id], properties: {kind: {type: string}, id: {type: integer, writeOnly: true}}, oneOf: [{$ref: '#/components/schemas/Cat'}, {$ref: '#/components/schemas/Dog'}]}
+    Cat: {allOf: [{$ref: '#/components/schemas/PET'}, {required: [lives], properties: {lives: {type: integer}}}]}
+    Dog: {allOf: [{$ref: '#/components/schemas/PET'}, {required: [bark], properties: {bark: {type: string}}}]}`, "PET", pet))
+		for text, want := range map[string]string{
+			`{"kind":"cat","lives":9}`: "true true", `{"kind":"cat"}`: "false false", `{"lives":9}`: "false false", `{"kind":"dog","bark":"wow"}`: "true false",
+		} {
+			value, err := jsonvalue.Decode([]byte(text))
+			must.NoError(t, err)
+			got := fmt.Sprint(schema.Allows(read.Component(pet, schema.Received), value), schema.Allows(read.Component("Cat", schema.Received), value))
+			if got != want {
+				t.Errorf("%s as %s and Cat is allowed: %s, want %s", text, pet, got, want)
+			}
+		}
+	}
+}

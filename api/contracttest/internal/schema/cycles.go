@@ -1,0 +1,70 @@
+package schema
+
+// A schema may lead to itself for the same value: a pet is one of a cat and a dog, and a cat is a pet with more. jsonschema
+// allows no value then. What a cat has of a pet is that without the choice.
+
+// cutter cuts such cycles.
+type cutter struct {
+	isOpen, isDone map[*Schema]bool
+	added          []*Schema
+}
+
+// cut cuts the cycles of schemas, and returns those that it has made. Choices come first, so that the parts lose the choice,
+// and not the choice a part.
+func cut(all []*Schema) (added []*Schema) {
+	c := &cutter{isOpen: map[*Schema]bool{}, isDone: map[*Schema]bool{}}
+	for _, schema := range all {
+		if len(schema.OneOf)+len(schema.AnyOf) > 0 {
+			c.enter(schema)
+		}
+	}
+	for _, schema := range all {
+		c.enter(schema)
+	}
+	return c.added
+}
+
+// enter follows a schema to what it demands of the same value.
+func (c *cutter) enter(schema *Schema) {
+	if c.isDone[schema] {
+		return
+	}
+	c.isOpen[schema] = true
+	for i, part := range schema.AllOf {
+		schema.AllOf[i] = c.part(part)
+	}
+	for _, choices := range [][]*Schema{schema.OneOf, schema.AnyOf} {
+		for i, choice := range choices {
+			if choices[i] = c.part(choice); choices[i] != choice {
+				choices[i] = &Schema{Not: anything, DraftVersion: draft} // a choice of itself is none
+			}
+		}
+	}
+	for _, condition := range []**Schema{&schema.Not, &schema.If, &schema.Then, &schema.Else} {
+		if *condition != nil {
+			*condition = c.part(*condition)
+		}
+	}
+	for name, dependent := range schema.DependentSchemas {
+		schema.DependentSchemas[name] = c.part(dependent)
+	}
+	c.isOpen[schema] = false
+	c.isDone[schema] = true
+}
+
+// part is a part of a schema, or if it leads back to the schema, the same without what it is composed of.
+func (c *cutter) part(part *Schema) *Schema {
+	if !c.isOpen[part] {
+		c.enter(part)
+		return part
+	}
+	alone := *part
+	alone.AllOf = nil
+	alone.OneOf = nil
+	alone.AnyOf = nil
+	alone.Not = nil
+	alone.If = nil
+	alone.DependentSchemas = nil
+	c.added = append(c.added, &alone)
+	return &alone
+}
