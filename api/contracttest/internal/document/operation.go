@@ -253,7 +253,7 @@ func (o *Operation) Streams() bool {
 func (o *Operation) HasBody() bool { return o.Content != nil }
 
 // NeedsBody reports whether a request must have a body.
-func (o *Operation) NeedsBody() bool { return o.HasBody() && o.needsBody }
+func (o *Operation) NeedsBody() bool { return o.needsBody }
 
 // Body returns the media type of the body of the request that tests send, and its schema; nil if it has none: JSON, a
 // form, or a text.

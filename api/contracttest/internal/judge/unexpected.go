@@ -148,7 +148,7 @@ func (j *Judge) isCommon(x scenario.Interaction, pointer string) bool {
 	own := j.Document.TextOf(schema.At(j.taken(x), pointer))
 	same := 0
 	for _, operation := range j.Document.Operations {
-		if own != "" && j.Document.TextOf(schema.At(bodyOf(operation), pointer)) == own {
+		if own != "" && j.Document.TextOf(schema.At(operation.BodySchema(), pointer)) == own {
 			same++
 		}
 	}
@@ -157,11 +157,7 @@ func (j *Judge) isCommon(x scenario.Interaction, pointer string) bool {
 
 // taken is the schema of the body that a request must have, or nil.
 func (j *Judge) taken(x scenario.Interaction) *schema.Schema {
-	return bodyOf(j.Document.Serving(x.Method, x.Path))
-}
-
-// bodyOf is the schema of the body that an operation takes, or nil.
-func bodyOf(operation *document.Operation) *schema.Schema {
+	operation := j.Document.Serving(x.Method, x.Path)
 	if operation == nil {
 		return nil
 	}
