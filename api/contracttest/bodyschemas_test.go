@@ -76,6 +76,7 @@ var bodySchemas = []bodySchema{
 	{version: "3.0.3", text: `{"type":"string","format":"date","pattern":"^2"}`},
 	{version: "3.0.3", text: `{"type":"string","format":"uuid","enum":["01935a7e-8d3c-7c1e-9a55-0c4d6a1f2b3e"]}`},
 	{version: "3.0.3", text: `{"type":"integer","minimum":5,"maximum":4}`},
+	{version: "3.0.3", text: `{"type":"integer","minimum":12}`, ignores: "minimum"},
 	{version: "3.0.3", text: `{"type":"integer","minimum":-9223372036854775808,"maximum":9223372036854775807}`},
 	{version: "3.0.3", text: `{"type":"integer","maximum":18446744073709551615,"minimum":0}`},
 	{version: "3.0.3", text: `{"type":"number","maximum":1e400}`},
