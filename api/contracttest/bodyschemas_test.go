@@ -75,6 +75,7 @@ var bodySchemas = []bodySchema{
 	{version: "3.0.3", text: `{"type":"string","pattern":"^\\d{3}$","minLength":4}`},
 	{version: "3.0.3", text: `{"type":"string","format":"date","pattern":"^2"}`},
 	{version: "3.0.3", text: `{"type":"string","format":"uuid","enum":["01935a7e-8d3c-7c1e-9a55-0c4d6a1f2b3e"]}`},
+	{version: "3.0.3", text: `{"type":"object","required":["a"],"properties":{"a":{"type":"string","maxLength":3},"b":{"oneOf":[{"type":"boolean"},{"type":"boolean"}]}}}`, ignores: "maxLength"},
 	{version: "3.0.3", text: `{"type":"integer","minimum":5,"maximum":4}`},
 	{version: "3.0.3", text: `{"type":"integer","minimum":12}`, ignores: "minimum"},
 	{version: "3.0.3", text: `{"type":"integer","minimum":-9223372036854775808,"maximum":9223372036854775807}`},

@@ -161,8 +161,8 @@ func (g *Generator) objectBase(wanted *schema.Schema, inRecursion bool) map[stri
 		}
 		object[name] = g.baseOf(name, property)
 		// Of some no value is known, or there is none.
-		isGuess := isRelated(property) && !isRequired(wanted, name)
-		if isGuess && !g.Fits(property, object[name]) {
+		isGuess := isHard(property) && !isRequired(wanted, name)
+		if isGuess && !schema.Allows(property, object[name]) {
 			delete(object, name)
 		}
 	}
