@@ -15,7 +15,7 @@ import (
 )
 
 // Allows reports whether a schema allows a value.
-func Allows(wanted *Schema, value any) bool { return len(Faults("", wanted, value)) == 0 }
+func Allows(wanted *Schema, value any) bool { return wanted.Validate(jsonvalue.Normal(value)) == nil }
 
 // Faults lists what a schema finds wrong with a value. where is the beginning of each place.
 func Faults(where string, wanted *Schema, value any) []scenario.Fault {
