@@ -104,7 +104,7 @@ var mayImport = map[string][]string{
 	"api/contracttest/report":             {"api/contracttest/scenario"},
 	"api/contracttest/internal/schema":    {"api/contracttest/internal/jsonvalue", "api/contracttest/scenario"},
 	"api/contracttest/internal/document": {
-		"api/contracttest/internal/jsonvalue", "api/contracttest/internal/schema", "api/contracttest/scenario",
+		"api/contracttest/internal/jsonvalue", "api/contracttest/internal/schema", "api/contracttest/scenario", "api/internal/paths",
 	},
 	"api/contracttest/internal/schematest": {
 		"api/contracttest/internal/document", "api/contracttest/internal/schema", "internal/testing/must",
@@ -143,7 +143,7 @@ var mayImport = map[string][]string{
 		"api/contracttest/scenario",
 	},
 	"api/contracttest": {
-		"api/contracttest/internal/document", "api/contracttest/internal/judge", "api/contracttest/internal/plan",
+		"api/contracttest/internal/document", "api/contracttest/internal/jsonvalue", "api/contracttest/internal/judge", "api/contracttest/internal/plan",
 		"api/contracttest/internal/resources", "api/contracttest/internal/run", "api/contracttest/internal/values", "api/contracttest/report",
 		"api/contracttest/scenario",
 	},

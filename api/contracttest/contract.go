@@ -1,20 +1,21 @@
 // Package contracttest tests a service against its OpenAPI document, 3.0 to 3.2, or Swagger 2.0. One
-// line in a test is enough:
+// line is enough, in the tests that a service has, or in a test of its own:
 //
+//	handler = contracttest.Watch(t, document, handler)
 //	contracttest.Test(t, document, handler)
 //
-// [Test] makes requests from the document, sends them to the handler, and fails for each cause of
-// a response that the document does not allow. README.md beside this package is a guide, and
+// [Watch] holds each response that your tests ask for to the document. [Test] makes requests from the document, sends
+// them to the handler, and fails for each cause of a response that the document does not allow. README.md beside this package is a guide, and
 // cmd/contracttest is a command for services in any language.
 //
 // For more, [New] reads the document and [Options], which hold what a document cannot say. The
-// result, a [Contract], does four things:
+// result, a [Contract], does this:
 //
 //   - [Contract.Run] runs the generated tests on a URL and returns a [Report].
 //   - [Contract.Tests] has the same tests, one for each constraint, status, credential, path and
 //     parameter of the document, to run each of them under its name.
-//   - [Contract.Client], [Contract.Transport] and [Contract.Handler] check each response that your
-//     own tests receive.
+//   - [Contract.Watch] is Watch; [Contract.Client], [Contract.Transport] and [Contract.Handler] check each response
+//     that your own tests receive, and record which promises it keeps.
 //   - [Contract.Main] runs the tests of a package, and then fails for each promise of the document
 //     that is broken, or untried without a reason in the options. What the package cannot test is
 //     untried, too: see [Contract.Promises].
@@ -40,6 +41,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
@@ -67,6 +69,7 @@ type Contract struct {
 	runner   *run.Runner
 	ledger   *report.Ledger
 	seed     uint64
+	watching
 }
 
 // Variables of the environment.
@@ -89,6 +92,7 @@ func New(text []byte, o Options) (*Contract, error) {
 	if err != nil {
 		return nil, fmt.Errorf("contracttest: the document: %w", err)
 	}
+	read.Base = cmp.Or(strings.TrimSuffix(o.BasePath, "/"), read.Base)
 	earlier := map[string]*document.Document{}
 	for name, text := range o.Earlier {
 		if earlier[name], err = document.Parse(text); err != nil {
@@ -116,6 +120,7 @@ func New(text []byte, o Options) (*Contract, error) {
 		options:  o,
 		seed:     seed,
 		ledger:   report.NewLedger(),
+		watching: newWatching(),
 	}
 	c.judge = judge.New(read, earlier, o.ofJudge())
 	c.plan = plan.New(c.judge, o.ofPlan(seed, chosen))
@@ -178,6 +183,7 @@ func (c *Contract) observe(x scenario.Interaction, test string, asked judge.Aske
 		id = operation.ID
 	}
 	c.ledger.NoteStatus(id, x.Status)
+	c.noteReached(x)
 	failures := c.judge.Failures(x, test, asked, c.options.Header)
 	if len(failures) == 0 {
 		if c.options.Observed != nil {

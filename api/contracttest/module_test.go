@@ -44,22 +44,31 @@ func otherModule(t *testing.T, part, handler string) func(args ...string) string
 	}
 }
 
-// The first lines of README.md are a test in another module. They find a wrong handler, and the
-// module needs no more than the engine: neither a database nor a test library.
-func TestAnotherModule(t *testing.T) {
-	t.Parallel()
-	must.HaveTime(t)
-	run := otherModule(t, "", `package shop
+// wrongShop responds with a text as the id.
+const wrongShop = `package shop
 
 import "net/http"
 
 func handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write([]byte(`+"`{\"id\":\"text\"}`"+`))
+		_, _ = w.Write([]byte(` + "`{\"id\":\"text\"}`" + `))
 	})
 }
-`)
+`
+
+// Both first examples of README.md are tests in another module. They find a wrong handler, and the module needs no more than
+// the engine: neither a database nor a test library.
+func TestAnotherModule(t *testing.T) {
+	t.Parallel()
+	must.HaveTime(t)
+	watch := otherModule(t, "## Hold the tests that you have", wrongShop)("test", "-vet=off", "-ldflags=-w", ".")
+	for _, want := range []string{"--- FAIL: TestThing", `contract: getThing, 200: [9d043fe1] body /id: type: got string, want integer, got "text"`} {
+		if !strings.Contains(watch, want) {
+			t.Fatalf("go test says no %q:\n%s", want, watch)
+		}
+	}
+	run := otherModule(t, "## Let the document make", wrongShop)
 	out := run("test", "-vet=off", "-ldflags=-w", ".")
 	for _, want := range []string{"--- FAIL: TestContract", "getThing, 200: body /id has another type", "curl -i -X GET 'http://127.0.0.1:"} {
 		if !strings.Contains(out, want) {

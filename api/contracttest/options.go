@@ -28,6 +28,11 @@ type Options struct {
 	// path, method or tag, as {"GET", "/things*"}; a star stands for the rest of an id or a path. Operations with
 	// names such as shutdown, drop, reset, clear or logout are tested only if Include has their id or their path.
 	Include, Exclude []string
+	// BasePath is where a handler has the paths of the document, such as /api, if that is not the path of its first server.
+	BasePath string
+	// Requests makes [Watch] fail a test that sends what the document forbids and gets 2xx: a body of JSON, or a parameter of path
+	// or query that is a text, a number or a boolean.
+	Requests bool
 	// Values are values of parameters and of members of bodies, by name, as {"tenant": "acme"}: what a document cannot
 	// know, or does not say. Each request that may have one has it. That a service accepts other values is not tested.
 	Values map[string]string

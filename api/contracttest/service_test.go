@@ -375,7 +375,9 @@ func decodeInto(text string, object *map[string]any) bool {
 
 // TestMain also runs as the TestMain of another package.
 func TestMain(m *testing.M) {
-	if os.Getenv("CONTRACT_MAIN") != "" {
+	if paths := os.Getenv("CONTRACT_MAIN"); strings.HasPrefix(paths, "/") {
+		watchedMain(strings.Fields(paths))
+	} else if paths != "" {
 		mainOfTest()
 	}
 	os.Exit(m.Run())

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"io"
-	"maps"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync"
@@ -89,34 +87,14 @@ func checkWhenClosed(resp *http.Response, check func(received []byte)) {
 
 // interaction is a request and its response.
 func (c *Contract) interaction(r *http.Request, status int, header http.Header, body []byte) Interaction {
-	return Interaction{
+	x := Interaction{
 		Method:        r.Method,
 		URL:           r.URL.String(),
 		Path:          c.sentPath(r.URL),
 		RequestHeader: r.Header,
-		Status:        status,
-		Header:        header,
-		Body:          body,
 	}
-}
-
-// Handler checks every response of next, and passes it on when it is complete. So
-// it is not for event streams.
-func (c *Contract) Handler(t T, next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		t.Helper()
-		sent := r.Clone(r.Context())
-		sent.URL.Opaque = "" // see sentPath
-		resp, err := c.Transport(t, recorded{next, r.URL}).RoundTrip(sent)
-		if err != nil {
-			t.Errorf("contract: %v", err)
-			return
-		}
-		defer resp.Body.Close()
-		maps.Copy(w.Header(), resp.Header)
-		w.WriteHeader(resp.StatusCode)
-		_, _ = io.Copy(w, resp.Body)
-	})
+	x.Receive(status, header, body)
+	return x
 }
 
 // Judge returns a function that calls report for each fault of a response, as the option Judge of package
@@ -132,24 +110,6 @@ func (c *Contract) Judge(report func(x Interaction, fault Fault)) func(*http.Req
 			report(x, fault)
 		}
 	}
-}
-
-// recorded is a transport to a handler, which sees another URL.
-type recorded struct {
-	http.Handler
-	url *url.URL
-}
-
-// RoundTrip lets the handler respond into memory.
-func (h recorded) RoundTrip(r *http.Request) (*http.Response, error) {
-	recorder := httptest.NewRecorder()
-	served := r.Clone(r.Context())
-	served.URL = h.url
-	h.ServeHTTP(recorder, served)
-	if r.Method == http.MethodHead {
-		recorder.Body.Reset() // as net/http does
-	}
-	return recorder.Result(), nil
 }
 
 // sentPath is the path of a request line, without the base path of the document. A client

@@ -76,6 +76,7 @@ func command() *cli.Command {
 		ArgsUsage:                 "DOCUMENT URL",
 		Description:               description,
 		Flags:                     flags(),
+		Commands:                  []*cli.Command{reachedCommand()},
 		HideHelpCommand:           true,
 		DisableSliceFlagSeparator: true,
 		Action:                    run,

@@ -30,6 +30,7 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
+	"github.com/plantstore/plantstore/api/internal/paths"
 )
 
 // Document is an OpenAPI document that can be asked about requests.
@@ -51,6 +52,7 @@ type Document struct {
 	library  *schema.Library
 	reader   *reader
 	security []Requirement // of operations that say nothing of it; nil: the document says nothing, either
+	byMethod map[string]*paths.Tree[*Operation]
 }
 
 // Parse reads a document of OpenAPI 3 or Swagger 2.0. What it does not understand it reports and leaves out.
@@ -126,11 +128,29 @@ func (d *Document) addOperations() (err error) {
 		}
 		return strings.Compare(one.Template+one.Method, other.Template+other.Method)
 	})
+	d.byMethod = map[string]*paths.Tree[*Operation]{}
+	for _, operation := range d.Operations {
+		if d.byMethod[operation.Method] == nil {
+			d.byMethod[operation.Method] = &paths.Tree[*Operation]{}
+		}
+		item := d.byMethod[operation.Method].Add(operation.Template)
+		*item = cmp.Or(*item, operation)
+	}
 	return err
 }
 
-// Find returns the operation that a request is for, or nil.
+// Find returns the operation that a request is for, or nil: of the operations with its method, that with the most exact path.
+// Routers differ where another method has a path that is more exact. They differ, too, in whether an escaped text is the fixed
+// text of a path: here it is none.
 func (d *Document) Find(method, path string) *Operation {
+	tree := d.byMethod[method]
+	if tree == nil {
+		return nil
+	}
+	found, _ := tree.Find(path, nil)
+	if found != nil && (*found).Matches(path) {
+		return *found
+	}
 	return first(d.Operations, func(o *Operation) bool {
 		return o.Method == method && o.Matches(path)
 	})

@@ -135,3 +135,23 @@ func TestNoDocument(t *testing.T) {
 		}
 	}
 }
+
+// Where several templates match a path, the most exact one serves it, of those with its method.
+func TestFindExact(t *testing.T) {
+	t.Parallel()
+	text := "openapi: 3.0.3\ninfo: {title: Exact, version: '1'}\npaths:\n"
+	for _, template := range []string{"/t/{id}", "/t/{id}:cancel", "/t/mine", "/a/{x}/c", "/a/b/{y}", "/t/{id}/"} {
+		text += fmt.Sprintf("  %s: {get: {operationId: '%s', responses: {'200': {description: OK.}}}}\n", template, template)
+	}
+	text += "  /t/other: {post: {operationId: other, responses: {'200': {description: OK.}}}}\n"
+	d, err := Parse([]byte(text))
+	must.NoError(t, err)
+	for path, want := range map[string]string{
+		"/t/7": "/t/{id}", "/t/7:cancel": "/t/{id}:cancel", "/t/mine": "/t/mine", "/a/b/c": "/a/b/{y}", "/a/d/c": "/a/{x}/c",
+		"/t/7/": "/t/{id}/", "/t/other": "/t/{id}", "/t/m%69ne": "/t/{id}",
+	} {
+		if got := d.Find("GET", path); got == nil || got.ID != want {
+			t.Errorf("GET %s is %v, want %s", path, got, want)
+		}
+	}
+}

@@ -167,6 +167,9 @@ func (o *Operation) ResponseAs(status int) (key string, response *Response) {
 	return "", nil
 }
 
+// Statuses are the keys of the documented responses, sorted.
+func (o *Operation) Statuses() []string { return slices.Sorted(maps.Keys(o.Responses)) }
+
 // class is the key of all statuses that begin as one does.
 func class(status int) string { return fmt.Sprintf("%dXX", status/100) }
 

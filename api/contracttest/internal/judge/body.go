@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
@@ -62,6 +63,9 @@ func (j *Judge) value(found content, x scenario.Interaction) (value any, wrong [
 // media types become values.
 func (j *Judge) text(found content, x scenario.Interaction) []scenario.Fault {
 	wanted := found.media.Schema
+	if found.mediaType == scenario.EventStream && schema.TypeOf(wanted) != "string" {
+		return j.events(wanted, x)
+	}
 	isText := strings.HasPrefix(found.mediaType, "text/") && schema.TypeOf(wanted) == "string"
 	if !isText {
 		return nil
@@ -70,6 +74,23 @@ func (j *Judge) text(found content, x scenario.Interaction) []scenario.Fault {
 	if found.mediaType == scenario.EventStream {
 		_, wrong := x.Events()
 		faults = append(faults, wrong...)
+	}
+	return faults
+}
+
+// events checks the data of each event against a schema that is not one of texts. What is no JSON ends many streams, as [DONE]
+// does, and is no value of the schema.
+func (j *Judge) events(wanted *schema.Schema, x scenario.Interaction) (faults []scenario.Fault) {
+	events, _ := x.Events() // clients ignore an unknown field
+	for i, event := range events {
+		value, err := jsonvalue.Decode([]byte(event.Data))
+		if err != nil {
+			continue
+		}
+		for _, fault := range schema.Faults("event", wanted, value) {
+			fault.Message += fmt.Sprintf(", in event %d", i+1)
+			faults = append(faults, fault)
+		}
 	}
 	return faults
 }

@@ -39,6 +39,7 @@ import (
 	"sync"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
@@ -103,6 +104,16 @@ func (j *Judge) Faults(x scenario.Interaction) []scenario.Fault {
 		return j.Settings.Client(operation.ID, x)
 	}
 	return faults
+}
+
+// Undeclared returns the members of a response that the document does not name.
+func (j *Judge) Undeclared(x scenario.Interaction) []scenario.Fault {
+	described := j.describedAs(x)
+	value, err := x.Value()
+	if described == nil || err != nil {
+		return nil
+	}
+	return schema.Unnamed("", value, described)
 }
 
 // exact reports whether a response must not have more than the document names.
