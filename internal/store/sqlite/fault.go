@@ -250,14 +250,12 @@ func (files *openFiles) judgeLog() *fault {
 	if err != nil {
 		return unreadable(files.wal.path, err)
 	}
-	hasHeader := header.PageSize() > 0
-	isOfLog := hasHeader && header.Salts() == index.Salts()
-	isEmptied := index.Frames() == 0 && hasHeader && !isOfLog
-	isWhole := isOfLog && files.wal.size >= files.logEnd(index.Frames())
+	isOfIndex := header.PageSize() > 0 && header.Salts() == index.Salts()
+	isWhole := isOfIndex && files.wal.size >= files.logEnd(index.Frames())
 	switch {
 	case index.Frames() > 0 && !isWhole:
 		return files.truncatedLog(header, index)
-	case isEmptied, wasWrittenOver, index.IsOlder(&files.logIndex):
+	case wasWrittenOver, index.IsOlder(&files.logIndex):
 		return &fault{path: files.index.path, what: "was overwritten", damaged: true}
 	}
 	files.logSalts, files.logIndex, files.watched, files.wal.least = header.Salts(), index, index, files.wal.size
