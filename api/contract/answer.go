@@ -16,6 +16,9 @@ type answer struct {
 	schema    schema
 }
 
+// problemType is the media type of errors of RFC 9457.
+const problemType = "application/problem+json"
+
 // answers returns the errors of an operation by their statuses, which may be 4XX or default.
 func (l *loader) answers(described *openapi3.Operation) map[string]answer {
 	found := map[string]answer{}
@@ -53,6 +56,12 @@ func (a answer) of(refusal *Refusal) map[string]any {
 			made[name] = int64(refusal.Kind.Status())
 		}
 	}
+	if _, hasTitle := made["title"]; hasTitle && made["detail"] != nil {
+		made["title"] = http.StatusText(refusal.Kind.Status())
+	}
+	if a.mediaType == problemType && a.requires("type") {
+		made["type"] = "about:blank" // RFC 9457, section 4.2.1
+	}
 	first := a.schema.visit("", "")
 	first.isSilent, first.isRequest = true, false
 	first.check(a.schema.node, made)
@@ -60,6 +69,12 @@ func (a answer) of(refusal *Refusal) map[string]any {
 		return nil
 	}
 	return made
+}
+
+// requires reports whether an error must have a member.
+func (a answer) requires(name string) bool {
+	isRequiredBy := func(part *node) bool { return slices.Contains(part.required, name) }
+	return slices.ContainsFunc(a.schema.together, isRequiredBy)
 }
 
 // refuseAsDocumented responds with the JSON error that the document has for the status, or with plain text.

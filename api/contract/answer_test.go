@@ -24,6 +24,14 @@ func TestDocumentedErrors(t *testing.T) {
 			"a parameter is not valid: query /n must be an integer\n", "text/plain; charset=utf-8",
 		}, // nobody knows the trace
 		{
+			"default: {description: no, content: {application/problem+json: {schema: {type: object, required: [type, title, detail], properties: {type: {type: string, format: uri}, title: {type: string}, detail: {type: string}, instance: {type: string}}}}}}",
+			`{"detail":"a parameter is not valid: query /n must be an integer","title":"Bad Request","type":"about:blank"}`, "application/problem+json",
+		},
+		{
+			"default: {description: no, content: {application/problem+json: {schema: {type: object, properties: {type: {type: string}, title: {type: string}, detail: {type: string}}}}}}",
+			`{"detail":"a parameter is not valid: query /n must be an integer","title":"Bad Request"}`, "application/problem+json",
+		},
+		{
 			"'404': {description: no, content: {application/json: {schema: {type: object, properties: {message: {type: string}}}}}}",
 			"a parameter is not valid: query /n must be an integer\n", "text/plain; charset=utf-8",
 		},

@@ -120,6 +120,39 @@ func TestValues(t *testing.T) {
 	diff("mark", "a%20b+c", contract.Value[string](r, "cookie", "mark")) // as in code that oapi-codegen generates
 }
 
+// A name that the document does not have is a mistake of the handler, and not a parameter that is absent.
+func TestMistypedNames(t *testing.T) {
+	r, refusal := get(t, `{name: page, in: query, schema: {type: integer}}`, "", "", contract.Options{})
+	if refusal != nil {
+		t.Fatal(refusal)
+	}
+	for _, c := range []struct {
+		request  *contract.Request
+		in, name string
+		want     any // what both panic with; nil: they do not
+	}{
+		{r, "query", "page", nil}, // absent
+		{r, "query", "pagee", `GET /things has no query parameter "pagee"`},
+		{r, "qeury", "page", `GET /things has no qeury parameter "page"`},
+		{r, "path", "page", `GET /things has no path parameter "page"`},
+		{nil, "query", "page", contract.ErrUnchecked},
+	} {
+		if got := panicOf(func() { contract.Value[int64](c.request, c.in, c.name) }); got != c.want {
+			t.Errorf("Value of the %s %s panics with %v, want %v", c.in, c.name, got, c.want)
+		}
+		if got := panicOf(func() { contract.Optional[int64](c.request, c.in, c.name) }); got != c.want {
+			t.Errorf("Optional of the %s %s panics with %v, want %v", c.in, c.name, got, c.want)
+		}
+	}
+}
+
+// panicOf returns what a function panics with.
+func panicOf(call func()) (value any) {
+	defer func() { value = recover() }()
+	call()
+	return nil
+}
+
 // A body becomes the type that generated code has for it, without a second decoding.
 func TestBoundBody(t *testing.T) {
 	type thing struct {

@@ -77,15 +77,21 @@ func (r *Request) TakeBody() any {
 	return value
 }
 
-// Parameter returns the value of a parameter, or nil if the request does not have it: a string, bool,
-// int64, float64, or []any of these.
+// Parameter returns the value of a parameter, or nil if the request or the operation does not have it: a string, bool,
+// int64, float64, or []any or map[string]any of these. [Value] and [Optional] panic if the operation does not have it.
 func (r *Request) Parameter(in, name string) any {
+	value, _ := r.find(in, name)
+	return value
+}
+
+// find returns the value of a parameter, and whether the operation has it.
+func (r *Request) find(in, name string) (value any, isKnown bool) {
 	for i := range r.Operation.parameters {
 		if parameter := &r.Operation.parameters[i]; parameter.name == name && parameter.in == in {
-			return r.values[i]
+			return r.values[i], true
 		}
 	}
-	return nil
+	return nil, false
 }
 
 // Query returns the query of the request, which must not be changed. It is nil if there is none, or if the
