@@ -171,7 +171,7 @@ func TestCopiedWhileCheckpointBegins(t *testing.T) {
 // A frame that is destroyed is copied by no checkpoint of the store.
 func TestDestroyedFrame(t *testing.T) {
 	t.Parallel()
-	f := newChangedFiles(t)
+	f := newChangedFiles(t, filesOfOther(t))
 	must.NoError(t, zero("-wal", 32+10*4120+2000, 1)(f))
 	must.NoError(t, f.store.files.check())
 	expect.Message(t, "a checkpoint", copyTheLog(t, f.store), otherLog)
