@@ -20,6 +20,11 @@ const (
 	// checkpointWait is how long a checkpoint waits for reads. The longest ones of this program
 	// are pages of a list. A backup may read for minutes, and Litestream reads all the time.
 	checkpointWait = 50 * time.Millisecond
+
+	// retryPages is the largest number of pages by which the log grows between two
+	// checkpoints while a long read uses it. Without a limit, a log that has become
+	// long would have to double before the next one, also when that program has ended.
+	retryPages = 4 * checkpointPages
 )
 
 // checkpointIfDue makes a checkpoint if the log has become long. By default SQLite resets
@@ -37,8 +42,8 @@ func (s *Store) checkpointIfDue(conn *sqlite.Conn) error {
 	if err != nil {
 		return err
 	}
-	if pages < s.checkpointEvery { // another program may have reset a log that had become long
-		s.checkpointAt = min(s.checkpointAt, s.checkpointEvery)
+	if pages < checkpointPages { // another program may have reset a log that had become long
+		s.checkpointAt = min(s.checkpointAt, checkpointPages)
 	}
 	if pages < s.checkpointAt {
 		return nil
@@ -47,9 +52,9 @@ func (s *Store) checkpointIfDue(conn *sqlite.Conn) error {
 	if err != nil {
 		return err
 	}
-	s.checkpointAt = s.checkpointEvery
+	s.checkpointAt = checkpointPages
 	if !complete { // trying again at every commit would delay each of them
-		s.checkpointAt = pages + s.checkpointEvery
+		s.checkpointAt = pages + min(pages, retryPages)
 	}
 	return nil
 }

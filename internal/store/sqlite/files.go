@@ -32,9 +32,9 @@ const checkInterval = time.Second
 // are and how long: the log and its index before the write, because a write would make a truncated log
 // long again, and all three after it, because nothing may be acknowledged into a file that is gone.
 // What is in them is compared once a second, before each checkpoint of this program, at the first commit in
-// a new log, at the start and at the stop: the first bytes of the database and of the log, the mark of the database, and where the index
-// says that the log ends. fault.go decides what a difference means. That takes six system calls in a
-// commit; to compare what is in the files in each one took nine.
+// a new log, at the start and at the stop: the first bytes of the database and of the log, the mark of the
+// database, and where the index says that the log ends. fault.go decides what a difference means. That
+// takes six system calls in a commit; to compare what is in the files in each one took nine.
 //
 // On Windows nothing is compared: no program can move or remove a file that SQLite has opened, and
 // SQLite could not remove one that is open here.

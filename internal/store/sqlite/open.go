@@ -116,7 +116,7 @@ func newStore(path string, conn *sqlite.Conn, found int, incomplete int64) *Stor
 	s := &Store{
 		path: path, found: found, incomplete: incomplete, durations: store.NewDurations(),
 		files:  openFiles{log: slog.New(slog.DiscardHandler), logged: &wal.Content{}, earlier: map[wal.Mark]bool{}},
-		writer: make(chan *sqlite.Conn, 1), stopWatch: func() {}, checkpointEvery: checkpointPages,
+		writer: make(chan *sqlite.Conn, 1), stopWatch: func() {},
 	}
 	s.writes, s.Writer = groupcommit.New(maxGroup, s.commit), store.Writer{Apply: s.apply}
 	s.writer <- conn

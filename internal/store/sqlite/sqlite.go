@@ -54,7 +54,6 @@ type Store struct {
 	// The length of the write-ahead log, in pages, at which the next checkpoint is made; 0 in
 	// memory, and of a store that is only read. Used with the writer only.
 	checkpointAt     int
-	checkpointEvery  int       // pages: checkpointPages, or fewer in a test
 	checkpointFailed bool      // the next commit begins with a checkpoint: the last one, or the last commit, has failed
 	marked           wal.Salts // the salts of the last log that has a mark of this store
 	files            openFiles

@@ -63,7 +63,7 @@ func (files *openFiles) addPage(to *untouchedPages, page int64) {
 func isEmpty(page []byte) bool { return bytes.Count(page, []byte{0}) == len(page) }
 
 // maxCopied is how many pages [openFiles] remembers: more than a log usually has.
-const maxCopied = 4 * checkpointPages
+const maxCopied = 8 * checkpointPages
 
 // noteCopied remembers the pages of a log that was copied, in the order in which they were written last.
 func (files *openFiles) noteCopied(logged map[int64]int64) {
