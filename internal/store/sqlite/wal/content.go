@@ -153,10 +153,10 @@ func (content *Content) reader() *reader {
 func (read *reader) readAll(file io.ReaderAt) error {
 	behind := io.NewSectionReader(file, read.content.End(read.number), math.MaxInt64-read.content.End(read.number))
 	buffered := bufio.NewReaderSize(behind, 128<<10)
-	current := make(frame, frameHeader+read.content.PageSize)
+	size := int(frameHeader + read.content.PageSize)
 	for {
-		_, err := io.ReadFull(buffered, current)
-		if err == io.EOF || err == io.ErrUnexpectedEOF {
+		current, err := buffered.Peek(size) // without a copy
+		if err == io.EOF {
 			read.content.lost = read.lost.count + read.lost.doubtful
 			return nil
 		}
@@ -165,6 +165,7 @@ func (read *reader) readAll(file io.ReaderAt) error {
 		}
 		read.number++
 		read.add(current, read.number)
+		_, _ = buffered.Discard(size) // cannot fail: all of it is buffered
 	}
 }
 

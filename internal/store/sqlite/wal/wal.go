@@ -33,21 +33,36 @@ func (header *Header) PageSize() int64 {
 	return int64(binary.BigEndian.Uint32(header[8:]))
 }
 
-// checksum returns a checksum of the log after more data.
+// checksum returns a checksum of the log after more data. The log that SQLite writes on the processors of today is in
+// little-endian order.
 func (header *Header) checksum(sum uint64, data []byte) uint64 {
 	isBigEndian := header[3]&1 == 1 // of the magic number
 	first, second := uint32(sum>>32), uint32(sum)
-	for ; len(data) >= 8; data = data[8:] {
-		// Reading both numbers at once takes a third of the time.
-		both := binary.LittleEndian.Uint64(data)
-		one, other := uint32(both), uint32(both>>32)
-		if isBigEndian {
-			one, other = bits.ReverseBytes32(one), bits.ReverseBytes32(other)
+	for len(data) >= 8 {
+		if !isBigEndian && len(data) >= 32 { // most bytes: four steps at once take 0.6 of the time
+			block := (*[32]byte)(data)
+			first, second = step(first, second, binary.LittleEndian.Uint64(block[:]))
+			first, second = step(first, second, binary.LittleEndian.Uint64(block[8:]))
+			first, second = step(first, second, binary.LittleEndian.Uint64(block[16:]))
+			first, second = step(first, second, binary.LittleEndian.Uint64(block[24:]))
+			data = data[32:]
+			continue
 		}
-		first += one + second
-		second += other + first
+		both := binary.LittleEndian.Uint64(data)
+		if isBigEndian {
+			both = uint64(bits.ReverseBytes32(uint32(both>>32)))<<32 | uint64(bits.ReverseBytes32(uint32(both)))
+		}
+		first, second = step(first, second, both)
+		data = data[8:]
 	}
 	return uint64(first)<<32 | uint64(second)
+}
+
+// step adds two numbers of 32 bits, the first one in the lower half. The new sum waits for one addition only.
+func step(first, second uint32, both uint64) (uint32, uint32) {
+	first = (first + uint32(both)) + second
+	second = (second + uint32(both>>32)) + first
+	return first, second
 }
 
 // Index is the beginning of the index of a log, the -shm file: its header twice, and how much of the log the
