@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -34,6 +35,7 @@ func loadDocument(text []byte) (*openapi3.T, tree, error) {
 	if isLegacy {
 		lift(map[string]any(root))
 	}
+	root.resolvePaths()
 	same, err := json.Marshal(withoutSchemas("", map[string]any(root)))
 	if err != nil {
 		return nil, nil, fmt.Errorf("load the document: %w", err)
@@ -155,6 +157,49 @@ func (t tree) tidy() string {
 	return version
 }
 
+// resolvePaths puts path items where the paths refer to them. What is beside a reference counts before it. A reference that leads
+// nowhere stays.
+func (t tree) resolvePaths() {
+	paths, _ := t["paths"].(map[string]any)
+	for template := range paths {
+		paths[template] = t.pathItem(paths[template], map[string]bool{})
+	}
+}
+
+func (t tree) pathItem(described any, passed map[string]bool) any {
+	item, _ := described.(map[string]any)
+	reference, isReference := item["$ref"].(string)
+	if !isReference || passed[reference] {
+		return described
+	}
+	passed[reference] = true
+	target, isObject := t.pathItem(t.at(reference), passed).(map[string]any)
+	if !isObject {
+		return described
+	}
+	resolved := maps.Clone(target)
+	for name, member := range item {
+		if name != "$ref" {
+			resolved[name] = member
+		}
+	}
+	return resolved
+}
+
+// at returns what a reference leads to in the document, or nil.
+func (t tree) at(reference string) any {
+	pointer, err := url.PathUnescape(strings.TrimPrefix(reference, "#/"))
+	if err != nil {
+		return nil
+	}
+	var found any = map[string]any(t)
+	for _, name := range strings.Split(pointer, "/") {
+		object, _ := found.(map[string]any)
+		found = object[strings.NewReplacer("~1", "/", "~0", "~").Replace(name)]
+	}
+	return found
+}
+
 // withoutSchemas returns a copy of a document for kin-openapi, which cannot read each schema: they have the places from which
 // they are compiled.
 func withoutSchemas(place string, value any) any {
@@ -172,7 +217,7 @@ func withoutSchemas(place string, value any) any {
 			switch {
 			case name == "schema":
 				members[name] = map[string]any{placeOfSchema: placeOf(member, below)}
-			case below != "/components/schemas":
+			case below != "/components/schemas" && below != "/components/pathItems": // of 3.1, which kin-openapi does not know
 				members[name] = withoutSchemas(below, member)
 			}
 		}

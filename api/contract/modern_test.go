@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/plantstore/plantstore/api/contract"
+	"github.com/plantstore/plantstore/internal/testing/expect"
 )
 
 // refusalOf posts a body to an operation of a document, and returns why it is refused.
@@ -121,3 +122,64 @@ components:
 const modernDocument = `{"openapi": "3.1.0", "info": {"title": "Modern", "version": "1"}, "paths": {"/things": {"post": {
 	"operationId": "add", "requestBody": {"content": {"application/json": {"schema": %s}}}, "responses": {"200": {"description": "OK"}}
 }}}}`
+
+// A path may be elsewhere in the document, also among the path items that OpenAPI 3.1 has in components.
+func TestPathItems(t *testing.T) {
+	const described = `openapi: 3.1.0
+info: {title: Things, version: 1.0.0}
+paths:
+  /things/{id}: {$ref: '#/components/pathItems/Thing'}
+  /kept: {get: {parameters: [{name: n, in: query, schema: {type: integer}}], responses: {'200': {description: OK}}}}
+  /same: {$ref: '#/paths/~1kept'}
+components:
+  pathItems:
+    Thing: {$ref: '#/components/pathItems/Item', parameters: [{name: id, in: path, required: true, schema: {$ref: '#/components/schemas/ID'}}]}
+    Item: {get: {responses: {'200': {description: OK}}}}
+  schemas: {ID: {type: integer}}
+`
+	refused := ""
+	checker := newChecker(t, []byte(described), contract.Options{
+		BeforeRouter: true,
+		Refuse:       func(_ http.ResponseWriter, _ *http.Request, refusal *contract.Refusal) { refused = refusal.Message },
+	})
+	handler := checker.Middleware(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	for target, want := range map[string]string{
+		"/things/5": "", "/things/x": "/id must be an integer", "/kept?n=1": "", "/same?n=1": "", "/same?n=x": "/n must be an integer",
+	} {
+		refused = ""
+		handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, target, nil))
+		if !strings.HasSuffix(refused, want) || (refused == "") != (want == "") {
+			t.Errorf("GET %s: refused with %q, want %q", target, refused, want)
+		}
+	}
+	nowhere := strings.Replace(described, "pathItems/Thing'", "pathItems/Missing'", 1)
+	_, err := contract.New([]byte(nowhere), contract.Options{})
+	expect.Message(t, "New", err, "#/components/pathItems/Missing")
+}
+
+// A schema is found by its $id, whatever the order in the document.
+func TestReferenceToID(t *testing.T) {
+	const described = `openapi: 3.1.0
+info: {title: Things, version: 1.0.0}
+paths:
+  /things:
+    post:
+      requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/First'}}}}
+      responses: {'200': {description: OK}}
+components:
+  schemas:
+    First: {$id: 'https://example.com/things/first', properties: {second: {$ref: second}, third: {$ref: 'https://example.com/third'}}}
+    Second: {$id: 'https://example.com/things/second', properties: {first: {$ref: first}, number: {$ref: '#/$defs/number'}}, $defs: {number: {type: integer}}}
+    Third: {$id: 'https://example.com/third', type: boolean}
+`
+	for body, isRefused := range map[string]bool{
+		`{"second":{"number":1,"first":{"third":true}}}`: false,
+		`{"third":1}`:                         true,
+		`{"second":{"number":"1"}}`:           true,
+		`{"second":{"first":{"third":"no"}}}`: true,
+	} {
+		if message := refusalOf(t, described, body); (message != "") != isRefused {
+			t.Errorf("POST %s: refused with %q", body, message)
+		}
+	}
+}

@@ -39,7 +39,9 @@ const placeOfSchema = "x-place-of-schema"
 func newNodes(load *loader, document tree) (*nodes, error) {
 	compiler := jsonschema.NewCompiler()
 	compiler.DefaultDraft(jsonschema.Draft2020)
-	compiler.UseLoader(noLoader{})
+	named := namedSchemas{}
+	named.add(documentURL, map[string]any(document))
+	compiler.UseLoader(named)
 	compiler.UseRegexpEngine(load.pattern)
 	compiler.RegisterVocabulary(&jsonschema.Vocabulary{
 		URL: vocabularyURL,
@@ -56,12 +58,46 @@ func newNodes(load *loader, document tree) (*nodes, error) {
 	return made, err
 }
 
-// noLoader loads nothing: a schema must be in the document.
-type noLoader struct{}
+// namedSchemas are the schemas of a document that have an $id, by their addresses. The compiler knows one only where it has compiled
+// what is around it. It loads nothing else: a schema must be in the document.
+type namedSchemas map[string]any
+
+func (named namedSchemas) add(base string, value any) {
+	switch value := value.(type) {
+	case []any:
+		for _, item := range value {
+			named.add(base, item)
+		}
+	case map[string]any:
+		if name, isText := value["$id"].(string); isText {
+			base = resolveURL(base, name)
+			named[base] = value
+		}
+		for _, member := range value {
+			named.add(base, member)
+		}
+	}
+}
+
+// resolveURL returns the address of a name in a schema with the address base.
+func resolveURL(base, name string) string {
+	absolute, err := url.Parse(base)
+	if err != nil {
+		return name
+	}
+	reference, err := absolute.Parse(name)
+	if err != nil {
+		return name
+	}
+	return reference.String()
+}
 
 // Load implements [jsonschema.URLLoader].
-func (noLoader) Load(url string) (any, error) {
-	return nil, fmt.Errorf("%s is not in the document", url)
+func (named namedSchemas) Load(address string) (any, error) {
+	if schema, isNamed := named[address]; isNamed {
+		return schema, nil
+	}
+	return nil, fmt.Errorf("%s is not in the document", address)
 }
 
 // source has the members of a schema as they are in the document.
