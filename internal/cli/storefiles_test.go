@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -80,25 +82,31 @@ func TestFilesThatAreNoStore(t *testing.T) {
 				if isFirstStart {
 					continue // see TestInterruptedFirstStart
 				}
-				t.Run(database.name+"/"+name+"/"+command.name, func(t *testing.T) {
-					folder := t.TempDir()
-					path := filepath.Join(folder, "p.db")
-					if database.content != nil {
-						must.NoError(t, os.WriteFile(path, database.content, 0o600))
-					}
-					for suffix, content := range files {
-						must.NoError(t, os.WriteFile(path+suffix, content, 0o600))
-					}
-					before := contents(t, folder)
-					status, printed := runHere(t, arguments(path, filepath.Join(t.TempDir(), "new.db"))...)
-					if status != 1 || !strings.Contains(printed, want) {
-						t.Errorf("the status is %d, and the command printed %q, want 1 and %q", status, printed, want)
-					}
-					if after := contents(t, folder); !maps.EqualFunc(before, after, bytes.Equal) {
-						t.Errorf("the files %q became %q, or have another content",
-							slices.Sorted(maps.Keys(before)), slices.Sorted(maps.Keys(after)))
-					}
-				})
+				for _, isLink := range []bool{false, true} {
+					t.Run(fmt.Sprint(database.name, "/", name, "/", command.name, "/link ", isLink), func(t *testing.T) {
+						folder := t.TempDir()
+						path := filepath.Join(folder, "p.db")
+						if database.content != nil {
+							must.NoError(t, os.WriteFile(path, database.content, 0o600))
+						}
+						for suffix, content := range files {
+							must.NoError(t, os.WriteFile(path+suffix, content, 0o600))
+						}
+						before := contents(t, folder)
+						named := path
+						if isLink {
+							named = linkTo(t, path)
+						}
+						status, printed := runHere(t, arguments(named, filepath.Join(t.TempDir(), "new.db"))...)
+						if status != 1 || !strings.Contains(printed, want) {
+							t.Errorf("the status is %d, and the command printed %q, want 1 and %q", status, printed, want)
+						}
+						if after := contents(t, folder); !maps.EqualFunc(before, after, bytes.Equal) {
+							t.Errorf("the files %q became %q, or have another content",
+								slices.Sorted(maps.Keys(before)), slices.Sorted(maps.Keys(after)))
+						}
+					})
+				}
 			}
 		}
 	}
@@ -126,6 +134,19 @@ func TestInterruptedFirstStart(t *testing.T) {
 			}
 		})
 	}
+}
+
+// linkTo returns a symbolic link, of the same name in another folder, to a link to a file, which need not exist.
+func linkTo(t *testing.T, path string) string {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("a user may not create links")
+	}
+	folder := t.TempDir()
+	direct, link := filepath.Join(folder, "direct.db"), filepath.Join(folder, "p.db")
+	must.NoError(t, os.Symlink(path, direct))
+	must.NoError(t, os.Symlink("direct.db", link))
+	return link
 }
 
 type storeCommand struct {

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -97,7 +98,7 @@ func (found contents) checkBeside(path string) error {
 // checkNew returns an error if there is no database yet, or an empty file, but a log or another file of a database.
 func checkNew(path string) error {
 	// First what is beside it: another program may create the file and then its log.
-	alone, besideEmpty := checkAlone(path), checkBesideEmpty(path)
+	alone, besideEmpty := cmp.Or(checkAlone(path), checkAlone(resolve(path))), checkBesideEmpty(path)
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

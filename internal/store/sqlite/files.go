@@ -284,10 +284,16 @@ func (files *openFiles) noteWrite() {
 }
 
 // resolve returns the absolute path without symbolic links of a file. SQLite has its other files
-// beside it, and explains an error.
+// beside it, and explains an error. Of a link to a file that does not exist it is the path at which SQLite
+// creates the file.
 func resolve(path string) string {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
+	} else if target, linkErr := os.Readlink(path); linkErr == nil && errors.Is(err, fs.ErrNotExist) {
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(resolve(filepath.Dir(path)), target)
+		}
+		return resolve(target)
 	}
 	if absolute, err := filepath.Abs(path); err == nil {
 		return absolute
