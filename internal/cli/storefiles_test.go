@@ -55,6 +55,9 @@ func TestFilesThatAreNoStore(t *testing.T) {
 		{"a store", made.store, "", map[string]string{
 			"journal": ofAnother, "journal of an empty database": ofAnother, "log and journal of an empty database": ofAnother,
 		}},
+		{"a restored store", made.restored, "", map[string]string{
+			"journal": ofAnother, "journal of an empty database": ofAnother, "log and journal of an empty database": ofAnother,
+		}},
 		{"a store whose plants are all in the log", made.emptyWAL, "", map[string]string{"log and journal of an empty database": ofAnother}},
 	}
 	beside := map[string]map[string][]byte{
@@ -208,6 +211,7 @@ func withUserVersion(database []byte, version int32) []byte {
 
 type storeFiles struct {
 	store, log                    []byte // of a store in use
+	restored                      []byte // the store, before its first start
 	otherProgram, otherProgramWAL []byte
 	emptyWAL                      []byte // a database in WAL mode without tables
 	journal, emptyJournal         []byte // of a transaction in a store, and in a database that had no pages
@@ -228,6 +232,8 @@ func makeStoreFiles(t *testing.T) (made storeFiles) {
 	made.log = mustRead(t, path+"-wal")
 	must.NoError(t, s.Close())
 	made.store = mustRead(t, path)
+	must.NoError(t, sqlite.Copy(t.Context(), path, path+".copy", func(_, _ int64) {}))
+	made.restored = mustRead(t, path+".copy")
 
 	const fill = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) " +
 		"INSERT INTO t SELECT randomblob(300) FROM n"

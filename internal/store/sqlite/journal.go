@@ -46,13 +46,17 @@ func (undo *journal) undoesModeAlone(now firstPage) bool {
 }
 
 // check returns an error if SQLite would destroy the database at path, which has this first page, with the
-// journal. A store has a journal only until it is in WAL mode.
+// journal. Nothing tells whether a journal is of this database, but a store needs none: it is in WAL mode
+// from its first start on.
 func (undo *journal) check(path string, now firstPage) error {
-	isNeeded := now[modeAt] != inWALMode && undo.pages > 0
-	if isNeeded || undo.undoesModeAlone(now) {
+	if undo.undoesModeAlone(now) {
 		return nil
 	}
+	other := "put back the database of this journal"
+	if now[modeAt] != inWALMode {
+		other += ", or, if another program was killed while it changed this one, open it with that program"
+	}
 	return fmt.Errorf("%[1]s-journal is the journal of another database than %[1]s, perhaps of an older copy; nothing was "+
-		"changed; put back the database of this journal; or, to use %[1]s without it, stop every program that uses these "+
-		"files, and run %[2]s", path, without(path, "-journal"))
+		"changed; %[2]s; or, to use %[1]s without it, stop every program that uses these files, and run %[3]s",
+		path, other, without(path, "-journal"))
 }
