@@ -32,6 +32,8 @@ func TestFilesThatAreNoStore(t *testing.T) {
 		noStore   = "this is not a store of plantstore; give the path of another file"
 		damaged   = "move the file and its -wal, -shm and -journal files to another directory, and restore a backup"
 		ofAnother = "p.db-journal is the journal of another database than "
+
+		logOfAnother = "p.db-wal is the log of another database than "
 	)
 	databases := []struct {
 		name    string
@@ -40,9 +42,12 @@ func TestFilesThatAreNoStore(t *testing.T) {
 		beside  map[string]string
 	}{
 		{"no file", nil, "", map[string]string{
-			"log": old, "journal": old, "journal of an empty database": old, "log and journal of an empty database": old,
+			"log": old, "header of a log": old, "log and journal": old, "journal": old, "journal of an empty database": old,
+			"log and journal of an empty database": old,
 		}},
-		{"an empty file", []byte{}, noStore, map[string]string{"log": old, "journal": old, "log and journal of an empty database": old}},
+		{"an empty file", []byte{}, noStore, map[string]string{
+			"log": old, "header of a log": old, "log and journal": old, "journal": old, "log and journal of an empty database": old,
+		}},
 		{"512 bytes of a store", made.store[:512], "this is not a SQLite database", nil},
 		{"512 zeros", make([]byte, 512), "this is not a SQLite database", map[string]string{"journal of an empty database": noStore}},
 		{"a text", []byte(strings.Repeat("plants\n", 1000)), "this is not a SQLite database", nil},
@@ -53,16 +58,19 @@ func TestFilesThatAreNoStore(t *testing.T) {
 		{"user_version 0", withUserVersion(made.store, 0), damaged, nil},
 		{"user_version 2^31", withUserVersion(made.store, -1<<31), damaged, nil},
 		{"a store", made.store, "", map[string]string{
-			"journal": ofAnother, "journal of an empty database": ofAnother, "log and journal of an empty database": ofAnother,
+			"log and journal": ofAnother, "journal": ofAnother, "journal of an empty database": ofAnother,
+			"log and journal of an empty database": ofAnother,
 		}},
 		{"a restored store", made.restored, "", map[string]string{
-			"journal": ofAnother, "journal of an empty database": ofAnother, "log and journal of an empty database": ofAnother,
+			"log": logOfAnother, "header of a log": logOfAnother, "log and journal": ofAnother, "journal": ofAnother, "journal of an empty database": ofAnother, "log and journal of an empty database": ofAnother,
 		}},
 		{"a store whose plants are all in the log", made.emptyWAL, "", map[string]string{"log and journal of an empty database": ofAnother}},
 	}
 	beside := map[string]map[string][]byte{
 		"nothing":                              {},
 		"log":                                  {"-wal": made.log},
+		"header of a log":                      {"-wal": made.log[:32]},
+		"log and journal":                      {"-wal": made.log, "-journal": made.journal},
 		"journal":                              {"-journal": made.journal},
 		"journal of an empty database":         {"-journal": made.emptyJournal},
 		"log and journal of an empty database": {"-wal": made.log, "-journal": made.emptyJournal},
@@ -126,6 +134,7 @@ func TestInterruptedFirstStart(t *testing.T) {
 		"a first page and its journal":    {"": made.emptyWAL, "-journal": made.emptyJournal},
 		"a first page of zeros":           {"": make([]byte, 4096), "-journal": made.emptyJournal},
 		"a journal that begins with zero": {"": made.store, "-journal": make([]byte, 512)},
+		"a restored store":                {"": made.restored, "-wal": {}, "-journal": {}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "p.db")

@@ -57,8 +57,8 @@ func (content *Content) IsMarked() bool { return len(content.marks) > 0 }
 
 // BelongsTo reports whether the log is of a database. That is not known of a log without a mark.
 func (content *Content) BelongsTo(database io.ReaderAt) bool {
-	if content.Used == 0 || !content.IsMarked() {
-		return true
+	if content.Header.PageSize() == 0 {
+		return true // there is no log, it is empty, or SQLite ignores it
 	}
 	var header [20]byte
 	if _, err := database.ReadAt(header[:], 0); err != nil {
@@ -66,6 +66,9 @@ func (content *Content) BelongsTo(database io.ReaderAt) bool {
 	}
 	if inWALMode := header[18] == 2; !inWALMode {
 		return false // VACUUM INTO or a backup has made it, perhaps while this log was in use
+	}
+	if content.Used == 0 || !content.IsMarked() {
+		return true
 	}
 	now, err := ReadMark(database, content.markPage, content.PageSize)
 	return err != nil || content.marks[now]
