@@ -160,8 +160,14 @@ func (s *Service) explain(err error) error {
 		return err
 	}
 	if named, ok := errors.AsType[x509.HostnameError](err); ok {
-		return fmt.Errorf("the certificate of %s is for %s: use that name in --server", s.url,
-			cmp.Or(strings.Join(named.Certificate.DNSNames, " and "), "an IP address alone"))
+		names := named.Certificate.DNSNames
+		for _, address := range named.Certificate.IPAddresses {
+			names = append(names, address.String())
+		}
+		if len(names) == 0 {
+			return fmt.Errorf("the certificate of %s is for no name: it needs a subjectAltName", s.url)
+		}
+		return fmt.Errorf("the certificate of %s is for %s: use that name in --server", s.url, strings.Join(names, " or "))
 	}
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok { // or a certificate that the service signed itself
 		return fmt.Errorf("the certificate of %s is not trusted: write it, or the certificate of its authority, to a PEM file "+

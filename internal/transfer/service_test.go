@@ -2,11 +2,14 @@ package transfer
 
 import (
 	"context"
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"errors"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"syscall"
 	"testing"
@@ -35,6 +38,21 @@ func TestImportGivesUp(t *testing.T) {
 	expect.Message(t, "import", err, "502 Bad Gateway")
 	if _, ok := errors.AsType[UnavailableError](err); !ok {
 		t.Errorf("the error is %T, want UnavailableError", err)
+	}
+}
+
+// A certificate for another host says for which ones it is.
+func TestCertificateOfAnotherHost(t *testing.T) {
+	service, err := NewService("https://127.0.0.1", "token")
+	must.NoError(t, err)
+	for want, certificate := range map[string]*x509.Certificate{
+		"is for plants.example.com: use that name":           {DNSNames: []string{"plants.example.com"}},
+		"is for a.example or *.b.example: use that name":     {DNSNames: []string{"a.example", "*.b.example"}},
+		"is for a.example or 10.0.0.1 or ::1: use that name": {DNSNames: []string{"a.example"}, IPAddresses: []net.IP{net.IPv4(10, 0, 0, 1), net.IPv6loopback}},
+		"is for no name: it needs a subjectAltName":          {Subject: pkix.Name{CommonName: "plants.example.com"}},
+	} {
+		failure := &url.Error{Op: "Get", Err: x509.HostnameError{Certificate: certificate, Host: "127.0.0.1"}}
+		expect.Message(t, "explain", service.explain(failure), want)
 	}
 }
 

@@ -172,7 +172,7 @@ func (u *Upload) storeRows(ctx context.Context, batch *rowBatch, rows []Row) err
 	}
 	created, err := u.Service.client.CreateBatch(ctx, plants)
 	response := responseIn(err)
-	if slices.Contains(refusals, response.Status) {
+	if isRefusal(response) {
 		_ = u.Service.end(nil) // the service responds
 		return u.storeWithoutCulprits(ctx, batch, rows, response)
 	}
@@ -183,8 +183,12 @@ func (u *Upload) storeRows(ctx context.Context, batch *rowBatch, rows []Row) err
 	return u.Service.end(err)
 }
 
-// refusals are the statuses with which the service, or a proxy, refuses a plant.
-var refusals = []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge}
+// isRefusal reports whether the service, or the limit of a proxy, refuses a plant. A server that wants https:// also
+// responds with 400, to everything.
+func isRefusal(response client.Error) bool {
+	isOfService := response.Status == http.StatusBadRequest && response.Code != 0
+	return isOfService || response.Status == http.StatusRequestEntityTooLarge
+}
 
 // storeWithoutCulprits stores what it can of rows of which the service has refused at least
 // one.
