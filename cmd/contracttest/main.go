@@ -81,10 +81,13 @@ func command() *cli.Command {
 		DisableSliceFlagSeparator: true,
 		Action:                    run,
 		ExitErrHandler:            func(context.Context, *cli.Command, error) {}, // main does it
-		OnUsageError: func(_ context.Context, cmd *cli.Command, err error, _ bool) error {
-			return wrong(explainUsage(cmd, err))
-		},
+		OnUsageError:              wrongUsage,
 	}
+}
+
+// wrongUsage returns a mistake in the flags. By itself the library prints a page of help.
+func wrongUsage(_ context.Context, cmd *cli.Command, err error, _ bool) error {
+	return wrong(explainUsage(cmd, err))
 }
 
 // explainUsage says what to do about a mistake in the flags. The library has no types for these errors, and some have
@@ -93,19 +96,23 @@ func explainUsage(cmd *cli.Command, err error) error {
 	what, name, isUnknown := strings.Cut(err.Error(), "flag provided but not defined: ")
 	if isUnknown {
 		hint := cli.SuggestFlag(cmd.Flags, strings.TrimLeft(name, "-"), true)
-		return fmt.Errorf("unknown flag -%s: did you mean %s? (contracttest --help lists the flags)", name, hint)
+		if hint != "" {
+			hint = ": did you mean " + hint + "?"
+		}
+		return fmt.Errorf("unknown flag -%s%s (%s --help lists the flags)", name, hint, cmd.FullName())
 	}
 	what, name, isValue := strings.Cut(what, " for flag -")
 	if !isValue {
-		return fmt.Errorf("%w (contracttest --help lists the flags)", err)
+		return fmt.Errorf("%w (%s --help lists the flags)", err, cmd.FullName())
 	}
 	name, _, _ = strings.Cut(name, ":")
 	advice := map[string]string{
 		"max-time":       "a time with its unit, such as 90s or 5m",
 		"seed":           "the number that an earlier run has printed",
 		"write-baseline": "true or false",
+		"min":            "a number from 0 to 100",
 	}
-	return fmt.Errorf("%s for --%s: it must be %s (contracttest --help lists the flags)", what, name, advice[name])
+	return fmt.Errorf("%s for --%s: it must be %s (%s --help lists the flags)", what, name, advice[name], cmd.FullName())
 }
 
 // flags declares the flags. options.go makes contracttest.Options of them.

@@ -27,7 +27,8 @@ func reachedCommand() *cli.Command {
 				return nil
 			},
 		}},
-		Action: reached,
+		Action:       reached,
+		OnUsageError: wrongUsage,
 	}
 }
 

@@ -62,7 +62,10 @@ func withoutCommand(_ context.Context, cmd *cli.Command) error {
 // mistake and a page of help before it returns it.
 func wrongUsage(_ context.Context, cmd *cli.Command, err error, _ bool) error {
 	if _, flag, isUnknown := strings.Cut(err.Error(), "flag provided but not defined: "); isUnknown {
-		err = fmt.Errorf("%w: did you mean %s?", err, cli.SuggestFlag(cmd.Flags, strings.TrimLeft(flag, "-"), true))
+		err = fmt.Errorf("unknown flag -%s", flag)
+		if meant := cli.SuggestFlag(cmd.Flags, strings.TrimLeft(flag, "-"), true); meant != "" {
+			err = fmt.Errorf("%w: did you mean %s?", err, meant)
+		}
 	}
 	return fmt.Errorf("%w (specfirst new --help lists the flags)", err)
 }

@@ -127,6 +127,9 @@ func TestSuggestion(t *testing.T) {
 	if strings.Count(said, "docment") != 1 || !strings.Contains(said, "did you mean --document?") {
 		t.Errorf("it says %q", said)
 	}
+	if _, err := run(t, "new", "shop", "--zzzz"); err == nil || !strings.HasPrefix(err.Error(), "unknown flag --zzzz (") {
+		t.Errorf("of a flag that is like no other it says %v", err)
+	}
 }
 
 // A new service has its own names everywhere, and of this module only what is public.
