@@ -23,6 +23,7 @@ type Operation struct {
 	// empty if the operation is open.
 	Security [][]Scheme
 
+	names          []string    // of the parameters in the path
 	parameters     []parameter // those of the query first
 	query          []string    // names of parameters
 	keys           []string    // names of API keys in the query

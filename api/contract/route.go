@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
@@ -27,10 +28,10 @@ type routes struct {
 
 // resource is a path of the document.
 type resource struct {
-	template   string
-	names      []string              // of the parameters
-	operations map[string]*Operation // by method
-	allowed    string                // the header Allow
+	operations      map[string]*Operation // by method
+	first           *Operation            // any of them
+	allowed         string                // the header Allow
+	allowedWithHead string                // where the handler gets each method, and so HEAD for GET
 }
 
 // newRoutes returns the routes of operations.
@@ -39,10 +40,11 @@ func newRoutes(operations []*Operation, servers openapi3.Servers, options *Optio
 	for _, operation := range operations {
 		found := made.tree.Add(operation.Path)
 		if found.operations == nil {
-			*found = resource{operation.Path, paths.Names(operation.Path), map[string]*Operation{}, ""}
+			*found = resource{operations: map[string]*Operation{}, first: operation}
 		}
+		operation.names = paths.Names(operation.Path)
 		found.operations[operation.Method] = operation
-		found.allowed = strings.Join(slices.Sorted(maps.Keys(found.methods())), ", ")
+		found.setAllowed()
 	}
 	made.ambiguous = sync.OnceValue(func() error { return findAmbiguous(operations) })
 	return made
@@ -64,13 +66,15 @@ func basesOf(servers openapi3.Servers, basePath string) []string {
 	return slices.Compact(bases)
 }
 
-// methods returns the methods that are allowed.
-func (f *resource) methods() map[string]*Operation {
-	allowed := maps.Clone(f.operations)
-	if get := f.operations[http.MethodGet]; get != nil {
-		allowed[http.MethodHead] = cmp.Or(f.operations[http.MethodHead], get)
+// setAllowed sets the methods that are allowed.
+func (f *resource) setAllowed() {
+	methods := slices.Sorted(maps.Keys(f.operations))
+	f.allowed = strings.Join(methods, ", ")
+	if f.operations[http.MethodGet] != nil {
+		methods = append(methods, http.MethodHead)
 	}
-	return allowed
+	slices.Sort(methods)
+	f.allowedWithHead = strings.Join(slices.Compact(methods), ", ")
 }
 
 // findAmbiguous returns an error with two paths of the document between which routers choose differently.
@@ -112,46 +116,96 @@ func (f *routes) find(request *Request, w http.ResponseWriter, r *http.Request) 
 			continue
 		}
 		request.path = texts
-		if err := f.compare(r, base, found, texts); err != nil {
+		operation := found.operation(r.Method)
+		if err := f.compare(r, base, cmp.Or(operation, found.first), texts); err != nil {
 			return err
 		}
-		return found.choose(request, w, r.Method)
+		request.Operation = operation
+		if operation == nil {
+			return found.refuseMethod(w, r, base)
+		}
+		return nil
 	}
 	return &Refusal{Kind: NoOperation, Message: "the document has no such path"}
 }
 
-// choose sets the operation of a method.
-func (f *resource) choose(request *Request, w http.ResponseWriter, method string) error {
-	request.Operation = f.operations[method]
+// operation returns the operation of a method, or nil.
+func (f *resource) operation(method string) *Operation {
 	if method == http.MethodHead {
-		request.Operation = cmp.Or(request.Operation, f.operations[http.MethodGet])
+		return cmp.Or(f.operations[method], f.operations[http.MethodGet])
 	}
-	if request.Operation == nil {
-		w.Header().Set("Allow", f.allowed)
-		return &Refusal{Kind: MethodNotAllowed, Message: "the method is not allowed: use " + f.allowed}
-	}
-	return nil
+	return f.operations[method]
 }
 
-// compare returns a refusal if the router has chosen another path than the document has, or has other values of parameters.
-func (f *routes) compare(r *http.Request, base string, found *resource, texts []string) error {
+// refuseMethod returns the refusal of a method. Whether a router that comes later takes HEAD for GET is not known: chi does not.
+func (f *resource) refuseMethod(w http.ResponseWriter, r *http.Request, base string) error {
+	allowed := f.allowed
+	if paths.SameShape(base+f.first.Path, patternOf(r)) {
+		allowed = f.allowedWithHead
+	}
+	w.Header().Set("Allow", allowed)
+	return &Refusal{Kind: MethodNotAllowed, Message: "the method is not allowed: use " + allowed}
+}
+
+// patternOf returns the pattern that a router has chosen, without a method; or nothing if there was no router.
+func patternOf(r *http.Request) string {
+	return r.Pattern[strings.IndexByte(r.Pattern, ' ')+1:]
+}
+
+// compare returns a refusal if the router has chosen another path than the document has, or has other names or values of
+// parameters.
+func (f *routes) compare(r *http.Request, base string, operation *Operation, texts []string) error {
 	if f.isFirst {
 		return nil
 	}
-	pattern, names := r.Pattern[strings.IndexByte(r.Pattern, ' ')+1:], found.names
-	if below, isBelow := strings.CutPrefix(pattern, base); !isBelow || below != found.template {
-		if !paths.SameShape(base+found.template, pattern) {
-			return f.withoutRouter(pattern, base, found)
+	pattern, names := patternOf(r), operation.names
+	if below, isBelow := strings.CutPrefix(pattern, base); !isBelow || below != operation.Path {
+		if !paths.SameShape(base+operation.Path, pattern) {
+			return f.withoutRouter(pattern, base+operation.Path, base)
 		}
-		names = paths.Names(pattern)
+		names = namesOf(pattern)
+		if areSwapped(names, operation.names) {
+			return f.mismatch(pattern, base+operation.Path, "their parameters have each other's names")
+		}
 	}
 	for i, name := range names {
-		name, _, _ = strings.Cut(strings.TrimSuffix(name, "..."), ":") // chi has expressions after the names
 		if value := r.PathValue(name); value != "" && !readsSame(value, texts[i], r.URL) {
 			return &Refusal{Kind: NoOperation, Message: "the router and the document find different values in the path"}
 		}
 	}
 	return nil
+}
+
+// namesOf returns the names of the parameters in a pattern of a router: chi has expressions after them, and [http.ServeMux] an
+// end that is not a parameter.
+func namesOf(pattern string) []string {
+	names := paths.Names(strings.TrimSuffix(pattern, "{$}"))
+	for i, name := range names {
+		names[i], _, _ = strings.Cut(strings.TrimSuffix(name, "..."), ":")
+	}
+	return names
+}
+
+// areSwapped reports whether a router has the name of a parameter in the place of another one, whose value the handler would
+// read.
+func areSwapped(names, wanted []string) bool {
+	for i, name := range names {
+		isSame := func(other string) bool { return identifier(other) == identifier(name) }
+		if !isSame(wanted[i]) && slices.ContainsFunc(wanted, isSame) {
+			return true
+		}
+	}
+	return false
+}
+
+// identifier returns a name as it is in a pattern of [http.ServeMux], which takes no others.
+func identifier(name string) string {
+	return strings.Map(func(letter rune) rune {
+		if unicode.IsLetter(letter) || unicode.IsDigit(letter) {
+			return letter
+		}
+		return '_'
+	}, name)
 }
 
 // readsSame reports whether code behind a router reads a text of the path as it is checked. chi hands on texts that are
@@ -169,7 +223,7 @@ func unescapePath(text string) string {
 
 // withoutRouter returns a refusal unless no router has chosen a path of the document: there is no pattern, or one of
 // everything below a path, where another router comes later.
-func (f *routes) withoutRouter(pattern, base string, found *resource) error {
+func (f *routes) withoutRouter(pattern, template, base string) error {
 	if pattern == "" {
 		return f.ambiguous()
 	}
@@ -177,9 +231,11 @@ func (f *routes) withoutRouter(pattern, base string, found *resource) error {
 	if isAll && !f.hasPath(strings.TrimPrefix(below, base)) {
 		return f.ambiguous()
 	}
-	message := fmt.Sprintf("the router has chosen %s, and the document %s: if another router follows, set Options.BeforeRouter",
-		pattern, base+found.template)
-	return &Refusal{Kind: NoOperation, Message: message}
+	return f.mismatch(pattern, template, "if another router follows, set Options.BeforeRouter")
+}
+
+func (f *routes) mismatch(pattern, template, hint string) error {
+	return &Refusal{Kind: NoOperation, Message: fmt.Sprintf("the router has chosen %s, and the document %s: %s", pattern, template, hint)}
 }
 
 // hasPath reports whether the document has a path, with a last slash or without.

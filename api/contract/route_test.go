@@ -102,7 +102,7 @@ func TestRoutes(t *testing.T) {
 		{"before", "GET", "/v1/things/a%2Fb", "200 thing a/b"},
 		{"before", "GET", "/v1/things/5/parts", "404"},
 		{"before", "GET", "/things/5", "404"},
-		{"before", "DELETE", "/v1/things/mine", "405 \nGET, HEAD"},
+		{"before", "DELETE", "/v1/things/mine", "405 \nGET"},
 		{"before", "GET", "/healthz", "200 unchecked"},
 		{"root", "GET", "/v1/reports/", "401"},
 		{"root", "GET", "/v1/things/5", "200 thing 5"},
@@ -140,4 +140,68 @@ func TestBeforeRouter(t *testing.T) {
 	newChecker(t, []byte(routedDocument), options)
 	_, err := contract.New([]byte(routedDocument+actions), options)
 	expect.Message(t, "New", err, "the paths /t/{id} and /t/{id}:cancel meet")
+}
+
+// A router that has the names of two parameters the other way round hands the value of each to the other.
+func TestSwappedNames(t *testing.T) {
+	parameters := func(names ...string) string {
+		var all []string
+		for _, name := range names {
+			all = append(all, "{name: "+name+", in: path, required: true, schema: {type: string}}")
+		}
+		return "parameters: [" + strings.Join(all, ", ") + "], responses: {'200': {description: OK}}"
+	}
+	document := "openapi: 3.0.3\ninfo: {title: Names, version: 1.0.0}\npaths:\n" +
+		"  /a/{x}/b/{y}: {get: {" + parameters("x", "y") + "}}\n" +
+		"  /a/{y}/b/{x}: {put: {" + parameters("x", "y") + "}}\n" +
+		"  /c/{one-id}/d/{other-id}: {get: {" + parameters("one-id", "other-id") + "}}\n"
+	checker := newChecker(t, []byte(document), contract.Options{})
+	for _, c := range []struct {
+		method, pattern, target string
+		want                    int
+	}{
+		{"GET", "/a/{x}/b/{y}", "/a/1/b/2", 200},
+		{"GET", "/a/{y}/b/{x}", "/a/1/b/2", 404},
+		{"GET", "/a/{y}/b/{x}", "/a/1/b/1", 404},
+		{"GET", "/a/{y}/b/{z}", "/a/1/b/2", 404},
+		{"GET", "/a/{first}/b/{second}", "/a/1/b/2", 200},
+		{"PUT", "/a/{y}/b/{x}", "/a/1/b/2", 200},
+		{"PUT", "/a/{x}/b/{y}", "/a/1/b/2", 404},
+		{"GET", "/c/{one_id}/d/{other_id}", "/c/1/d/2", 200},
+		{"GET", "/c/{other_id}/d/{one_id}", "/c/1/d/2", 404},
+	} {
+		mux, router := http.NewServeMux(), chi.NewRouter()
+		mux.Handle(c.method+" "+c.pattern, checker.Wrap(tellsOperation))
+		router.With(checker.Middleware).Method(c.method, c.pattern, tellsOperation)
+		for name, handler := range map[string]http.Handler{"ServeMux": mux, "chi": router} {
+			w := httptest.NewRecorder()
+			if handler.ServeHTTP(w, httptest.NewRequest(c.method, c.target, nil)); w.Code != c.want {
+				t.Errorf("%s: %s %s for %s: %d %s, want %d", name, c.method, c.pattern, c.target, w.Code, w.Body, c.want)
+			}
+		}
+	}
+}
+
+// A 405 before chi allows what chi answers, which is not HEAD for GET; where a handler gets each method, HEAD is allowed.
+func TestAllow(t *testing.T) {
+	checker := newChecker(t, []byte(routedDocument), contract.Options{Authorize: withKey})
+	before, behind := chi.NewRouter(), chi.NewRouter()
+	before.Use(checker.Middleware)
+	before.Get("/things/mine", tellsOperation)
+	behind.With(checker.Middleware).Handle("/things/mine", tellsOperation)
+	for _, c := range []struct {
+		router http.Handler
+		allow  string
+	}{{before, "GET"}, {behind, "GET, HEAD"}} {
+		w := httptest.NewRecorder()
+		c.router.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/things/mine", nil))
+		if got := w.Header().Get("Allow"); w.Code != http.StatusMethodNotAllowed || got != c.allow {
+			t.Errorf("%d, Allow is %s, want %s", w.Code, got, c.allow)
+		}
+		head := httptest.NewRecorder()
+		c.router.ServeHTTP(head, httptest.NewRequest(http.MethodHead, "/things/mine", nil))
+		if isAnswered := head.Code == http.StatusOK; isAnswered != strings.Contains(c.allow, "HEAD") {
+			t.Errorf("HEAD gets %d, and Allow is %s", head.Code, c.allow)
+		}
+	}
 }
