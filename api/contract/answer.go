@@ -2,7 +2,6 @@ package contract
 
 import (
 	"cmp"
-	"encoding/json"
 	"net/http"
 	"slices"
 	"strconv"
@@ -84,10 +83,10 @@ func refuseAsDocumented(w http.ResponseWriter, _ *http.Request, refusal *Refusal
 		answers := refusal.Operation.answers
 		for _, key := range []string{strconv.Itoa(status), strconv.Itoa(status/100) + "XX", "default"} {
 			known := answers[key]
-			if text, err := json.Marshal(known.of(refusal)); err == nil && string(text) != "null" {
+			if failure := known.of(refusal); failure != nil {
 				w.Header().Set("Content-Type", cmp.Or(known.mediaType, "application/json"))
 				w.WriteHeader(status)
-				_, _ = w.Write(text) // the client may have gone
+				_, _ = w.Write(jsonOf(failure)) // the client may have gone
 				return
 			}
 		}

@@ -5,7 +5,7 @@ func (v *visit) holdArray(schema *node, items []any) {
 		return
 	}
 	if schema.isUnique && !areUnique(items) {
-		v.fault("duplicate items found")
+		v.fault("must not have equal items")
 	}
 	for i, item := range items {
 		if wanted := schema.item(i); wanted != nil && !v.isDone() {

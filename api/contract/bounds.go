@@ -1,9 +1,9 @@
 package contract
 
 import (
-	"fmt"
 	"math"
 	"math/big"
+	"strconv"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -30,7 +30,7 @@ func boundsOf(schema *jsonschema.Schema) (bounds []numberBound) {
 	} {
 		if each.number != nil {
 			value := exactNumber(each.number)
-			message := "number must be " + each.words + " " + formatNumber(value)
+			message := "must be " + each.words + " " + formatNumber(value)
 			bounds = append(bounds, numberBound{value, each.isUpper, each.isExclusive, message})
 		}
 	}
@@ -64,8 +64,8 @@ type sizeBounds struct {
 // unlimited is a size that no value has.
 const unlimited = math.MaxInt
 
-// newSizeBounds returns bounds, or nil if there are none. The messages have a verb for the bound.
-func newSizeBounds(least, most *int, tooFew, tooMany string) *sizeBounds {
+// newSizeBounds returns bounds of a number of things, or nil if there are none. The messages say which things are counted.
+func newSizeBounds(least, most *int, thing, whose string) *sizeBounds {
 	if least == nil && most == nil {
 		return nil
 	}
@@ -76,8 +76,16 @@ func newSizeBounds(least, most *int, tooFew, tooMany string) *sizeBounds {
 	if most != nil {
 		made.most = *most
 	}
-	made.tooFew, made.tooMany = fmt.Sprintf(tooFew, made.least), fmt.Sprintf(tooMany, made.most)
+	made.tooFew = "must have at least " + countOf(made.least, thing) + whose
+	made.tooMany = "must have at most " + countOf(made.most, thing) + whose
 	return made
+}
+
+func countOf(count int, thing string) string {
+	if count != 1 {
+		thing += "s"
+	}
+	return strconv.Itoa(count) + " " + thing
 }
 
 // holdSize holds a size to its bounds, and reports whether it is not too large.

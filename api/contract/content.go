@@ -109,7 +109,7 @@ func (o *Operation) contentOf(header http.Header) (found *content, mediaType str
 	}
 	contentType := strings.Join(header["Content-Type"], ", ")
 	for _, each := range o.contents {
-		if each.mediaType == contentType && len(each.parameters) == 0 { // most are
+		if each.mediaType == contentType && len(each.parameters) == 0 && contentType != multipartType { // most are
 			return each, contentType, nil
 		}
 	}
@@ -119,6 +119,10 @@ func (o *Operation) contentOf(header http.Header) (found *content, mediaType str
 	}
 	if found == nil {
 		return nil, "", o.wrongMediaType(contentType)
+	}
+	if mediaType == multipartType && parameters["boundary"] == "" {
+		return nil, "", unsupported("Content-Type multipart/form-data has no boundary: " +
+			"let the library of the client set this header; with curl, use -F and no header")
 	}
 	isUTF8 := strings.EqualFold(cmp.Or(parameters["charset"], "utf-8"), "utf-8")
 	if !isUTF8 && mediaType != binaryType {
@@ -166,8 +170,19 @@ func (o *Operation) wrongMediaType(contentType string) *Refusal {
 		wanted = append(wanted, each.mediaType)
 	}
 	slices.Sort(wanted)
-	return unsupported(fmt.Sprintf("Content-Type must be %s, got %s: with curl, add -H 'Content-Type: %s'",
-		strings.Join(wanted, " or "), shorten(cmp.Or(contentType, "none")), wanted[0]))
+	return unsupported(fmt.Sprintf("Content-Type must be %s, got %s%s",
+		strings.Join(wanted, " or "), shorten(cmp.Or(contentType, "none")), hintOf(wanted[0])))
+}
+
+// hintOf says how a body of a media type is sent.
+func hintOf(mediaType string) string {
+	switch {
+	case mediaType == multipartType:
+		return ": with curl, use -F"
+	case strings.Contains(mediaType, "*"):
+		return ""
+	}
+	return ": with curl, add -H 'Content-Type: " + mediaType + "'"
 }
 
 func unsupported(message string) *Refusal {

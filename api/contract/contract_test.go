@@ -121,6 +121,6 @@ paths:
 	}
 	// Output:
 	// 200 getThing 7
-	// 400 a parameter is not valid: path /id number must be at least 1
+	// 400 a parameter is not valid: path /id must be at least 1
 	// 400 a parameter is not valid: path /id must be an integer
 }

@@ -28,6 +28,13 @@ func loadDocument(text []byte) (*openapi3.T, tree, error) {
 		return nil, nil, fmt.Errorf("load the document: %w", err)
 	}
 	version := root.tidy()
+	switch {
+	case root["swagger"] != nil:
+		const hint = "convert it to OpenAPI 3, as with https://converter.swagger.io"
+		return nil, nil, fmt.Errorf("the document has Swagger %v: %s", root["swagger"], hint)
+	case version == "":
+		return nil, nil, errors.New("the document does not say its version: add openapi: 3.1.0, for example")
+	}
 	isLegacy := strings.HasPrefix(version, "3.0.")
 	if !isLegacy && !strings.HasPrefix(version, "3.1.") {
 		return nil, nil, fmt.Errorf("the document has OpenAPI %s, need 3.0 or 3.1", version)
@@ -147,6 +154,9 @@ func (t tree) tidy() string {
 		}
 	}
 	version := fmt.Sprint(cmp.Or(t["openapi"], any("")))
+	if version == "" {
+		return ""
+	}
 	if strings.Count(version, ".") == 0 {
 		version += ".0"
 	}

@@ -103,7 +103,7 @@ func TestRefusals(t *testing.T) {
 		{"GET", "/v1/things/7/", "", "", "the document has no such path"},
 		{"POST", "/v1/things/7", "", "", ""}, // the body is not required
 		{"POST", "/v1/things/7", "application/json", `{"name":"n"}`, ""},
-		{"POST", "/v1/things/7", "application/json", `{"made":"now"}`, `readOnly property "made" in request`},
+		{"POST", "/v1/things/7", "application/json", `{"made":"now"}`, "/made is only for responses"},
 		{"POST", "/v1/things/7", "application/json", `{"name":7}`, "/name must be a string"},
 		{"POST", "/v1/things/7", "application/json", `{"name":"n"`, "it ends too early"},
 		{"POST", "/v1/things/7", "application/json", `{"name":"` + strings.Repeat("n", 40) + `"}`, "larger than the limit of 40 bytes"},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"net/mail"
@@ -21,6 +22,7 @@ import (
 // format is what a schema asks of a text or a number by its format.
 type format struct {
 	name        string
+	message     string                  // of what does not have it
 	checkText   func(text string) error // nil: any text
 	checkNumber func(number any) bool   // nil: any number
 }
@@ -43,6 +45,21 @@ var libraryFormats = []string{
 	"duration", "period", "semver",
 }
 
+// formatExamples are shown where a text does not have the format.
+var formatExamples = map[string]string{
+	"byte":      "aGk=, which is Base64 with padding",
+	"date":      "2026-01-31",
+	"date-time": "2026-01-31T12:30:00Z",
+	"duration":  "P1DT12H",
+	"email":     "name@example.org",
+	"hostname":  "www.example.org",
+	"ipv4":      "192.0.2.1",
+	"ipv6":      "2001:db8::1",
+	"time":      "12:30:00Z",
+	"uri":       "https://www.example.org/things",
+	"uuid":      "018f6f2c-5b1e-7c3a-9f00-0123456789ab",
+}
+
 // integerBounds are the formats of integers that fit fewer than 64 bits or have no sign.
 var integerBounds = map[string][2]int64{
 	"int8":   {math.MinInt8, math.MaxInt8},
@@ -58,14 +75,19 @@ var integerBounds = map[string][2]int64{
 // format returns the format of a schema, or nil if nothing is asked for. Formats of numbers that are not known ask for
 // nothing, as OpenAPI says.
 func (l *loader) format(allowed types, name string) *format {
-	made := &format{name: name, checkText: l.rules.formats[name]}
+	made := &format{name: name, message: "must match the format " + name, checkText: l.rules.formats[name]}
+	if example := formatExamples[name]; example != "" {
+		made.message += ", such as " + example
+	}
 	if bounds, isBound := integerBounds[name]; isBound {
+		made.message = fmt.Sprintf("must be an integer from %d to %d", bounds[0], bounds[1])
 		made.checkNumber = func(number any) bool {
 			return compareNumbers(number, bounds[0]) >= 0 && compareNumbers(number, bounds[1]) <= 0
 		}
 	}
 	if isFloat := cmp.Or(name, "float") == "float"; isFloat && allowed == typeNumber {
 		made.name, made.checkNumber = "float", isFloat32 // generated code has a float32 without a format, too
+		made.message = "must be a number that fits 32 bits, so at most 3.4e38"
 	}
 	isText := allowed == 0 || allowed.has(typeString)
 	_, isKnown := l.rules.formats[name]

@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"reflect"
@@ -18,12 +19,12 @@ type node struct {
 	isLegacy bool  // of OpenAPI 3.0, where null is allowed by nullable alone
 	isNull   bool  // null is allowed
 
-	types    types
-	enum     []any
-	isEnum   bool
-	enumText string // of a message
-	format   *format
-	isBinary bool // a text of bytes
+	types       types
+	enum        []any
+	isEnum      bool
+	enumMessage string
+	format      *format
+	isBinary    bool // a text of bytes
 
 	bounds     []numberBound
 	multipleOf any // int64 or float64
@@ -50,12 +51,12 @@ type node struct {
 	dependents     map[string][]string
 
 	// What is held against the same value.
-	parts               []*node // references beside other keywords, whose faults are those of this schema
-	allOf, anyOf, oneOf []*node
-	discriminator       *discriminator
-	not                 *node
-	conditions          []condition
-	dependentSchemas    map[string]*node
+	parts            []*node // of allOf, and references beside other keywords: their faults are those of this schema
+	anyOf, oneOf     []*node
+	discriminator    *discriminator
+	not              *node
+	conditions       []condition
+	dependentSchemas map[string]*node
 
 	unevaluatedItems, unevaluatedMembers *node
 
@@ -77,6 +78,7 @@ type discriminator struct {
 	member   string
 	named    map[string]int // indexes of oneOf or anyOf by the value
 	isClosed bool           // other values are wrong
+	message  string         // of these
 }
 
 // types is a set of the types of JSON, a bit each. No bit means all types.
@@ -95,6 +97,9 @@ const (
 // typeNames are the names of the types, in the order of their bits.
 var typeNames = []string{"object", "array", "string", "number", "integer", "boolean", "null"}
 
+// typeDescriptions are their descriptions in messages.
+var typeDescriptions = []string{"an object", "an array", "a string", "a number", "an integer", "a boolean", "null"}
+
 func typesOf(names []string) (set types) {
 	for i, name := range typeNames {
 		for _, wanted := range names {
@@ -108,10 +113,10 @@ func typesOf(names []string) (set types) {
 
 func (t types) has(other types) bool { return t&other != 0 }
 
-// String returns the names, as in "array or string".
+// String returns what a value of the types is, as in "an array or a string".
 func (t types) String() string {
 	var names []string
-	for i, name := range typeNames {
+	for i, name := range typeDescriptions {
 		if t.has(1 << i) {
 			names = append(names, name)
 		}
@@ -142,6 +147,11 @@ func newDiscriminator(member string, mapping map[string]string, references []str
 		}
 		made.named[value] = index
 	}
+	var texts []string
+	for _, value := range slices.Sorted(maps.Keys(mapping)) {
+		texts = append(texts, string(jsonOf(value)))
+	}
+	made.message = oneOf(texts)
 	return made
 }
 
@@ -161,12 +171,36 @@ func (n *node) setEnum(values []any) {
 	if values == nil {
 		return
 	}
-	n.enum = make([]any, len(values))
+	n.isEnum = true
+	texts := make([]string, len(values))
 	for i, value := range values {
-		n.enum[i] = plainValue(value)
+		n.enum = append(n.enum, plainValue(value))
+		texts[i] = string(jsonOf(n.enum[i]))
 	}
-	text, _ := json.Marshal(n.enum) // which is of JSON
-	n.enumText, n.isEnum = string(text), true
+	n.enumMessage = oneOf(texts)
+}
+
+// maxListed is how many values a message lists.
+const maxListed = 20
+
+// oneOf returns what a value must be.
+func oneOf(texts []string) string {
+	if len(texts) == 1 {
+		return "must be " + texts[0]
+	}
+	if len(texts) > maxListed {
+		texts = append(slices.Clip(texts[:maxListed]), "…")
+	}
+	return "must be one of " + strings.Join(texts, ", ")
+}
+
+// jsonOf returns a value as JSON, as it is: not with the escapes of HTML.
+func jsonOf(value any) []byte {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(value) // which was decoded
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n"))
 }
 
 // numberOf returns the number of a text: an int64 if it is written as an integer that fits, or else a float64, which is infinite
@@ -181,7 +215,7 @@ func numberOf(text string) any {
 
 // isCombined reports whether other schemas are held against the same value.
 func (n *node) isCombined() bool {
-	lists := len(n.parts) + len(n.allOf) + len(n.anyOf) + len(n.oneOf)
+	lists := len(n.parts) + len(n.anyOf) + len(n.oneOf)
 	return lists+len(n.conditions)+len(n.dependentSchemas) > 0 || n.not != nil
 }
 
@@ -224,7 +258,7 @@ func membersOf(combined *node) map[string][]*node {
 
 // sameValue returns the schemas that are held against the same value.
 func (n *node) sameValue() (schemas []*node) {
-	schemas = slices.Concat(n.parts, n.allOf, n.anyOf, n.oneOf, slices.Collect(maps.Values(n.dependentSchemas)))
+	schemas = slices.Concat(n.parts, n.anyOf, n.oneOf, slices.Collect(maps.Values(n.dependentSchemas)))
 	schemas = append(schemas, n.not)
 	for _, condition := range n.conditions {
 		schemas = append(schemas, condition.when, condition.then, condition.otherwise)

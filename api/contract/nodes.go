@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -211,36 +212,42 @@ func (m *nodes) setValues(made *node, schema *jsonschema.Schema) {
 	}
 	name, _ := written["format"].(string)
 	made.format = m.load.format(made.types, name)
-	made.isBinary = name == "binary" || written["contentMediaType"] == binaryType
+	made.isBinary = name == "binary" || isBinaryContent(written)
 	made.bounds = boundsOf(schema)
 	if schema.MultipleOf != nil {
 		made.multipleOf = exactNumber(schema.MultipleOf)
 	}
-	made.length = newSizeBounds(schema.MinLength, schema.MaxLength,
-		"minimum string length is %d", "must have at most %d characters")
+	unit := "character"
+	if made.isBinary {
+		unit = "byte" // as OpenAPI says
+	}
+	made.length = newSizeBounds(schema.MinLength, schema.MaxLength, unit, "")
 	made.pattern, _ = schema.Pattern.(*pattern)
 	if made.pattern != nil {
 		message, _ := written["x-pattern-message"].(string)
-		made.patternMessage = cmp.Or(message, "does not match the pattern")
+		made.patternMessage = cmp.Or(message, "must match the pattern "+shorten(made.pattern.expression))
 	}
 }
 
+// isBinaryContent reports whether a text has bytes of a media type as they are (OpenAPI 3.1, section 4.8.14.4).
+func isBinaryContent(written source) bool {
+	mediaType, isGiven := written["contentMediaType"].(string)
+	return isGiven && written["contentEncoding"] == nil && !strings.HasPrefix(mediaType, "text/") && !isJSON(mediaType)
+}
+
 func (m *nodes) setItems(made *node, schema *jsonschema.Schema) {
-	made.itemCount = newSizeBounds(schema.MinItems, schema.MaxItems,
-		"minimum number of items is %d", "maximum number of items is %d")
+	made.itemCount = newSizeBounds(schema.MinItems, schema.MaxItems, "item", "")
 	made.isUnique = schema.UniqueItems
 	made.items, made.prefixItems = m.compiled(schema.Items2020), m.list(schema.PrefixItems)
 	made.contains = m.compiled(schema.Contains)
 	if made.contains != nil {
-		made.containsCount = newSizeBounds(cmp.Or(schema.MinContains, new(1)), schema.MaxContains,
-			"must have at least %d items that match contains", "must have at most %d items that match contains")
+		made.containsCount = newSizeBounds(cmp.Or(schema.MinContains, new(1)), schema.MaxContains, "item", " of the schema in contains")
 	}
 	made.unevaluatedItems = m.compiled(schema.UnevaluatedItems)
 }
 
 func (m *nodes) setMembers(made *node, schema *jsonschema.Schema) {
-	made.memberCount = newSizeBounds(schema.MinProperties, schema.MaxProperties,
-		"there must be at least %d properties", "there must be at most %d properties")
+	made.memberCount = newSizeBounds(schema.MinProperties, schema.MaxProperties, "member", "")
 	made.required, made.dependents = schema.Required, schema.DependentRequired
 	made.members, made.names = m.byName(schema.Properties), m.compiled(schema.PropertyNames)
 	for expression, member := range schema.PatternProperties {
@@ -273,10 +280,11 @@ func readOnlyMembers(schema *jsonschema.Schema, above []*jsonschema.Schema) (nam
 
 func (m *nodes) setParts(made *node, schema *jsonschema.Schema) {
 	made.parts = append(made.parts, m.list(present(schema.Ref))...)
+	made.parts = append(made.parts, m.list(schema.AllOf)...)
 	if schema.DynamicRef != nil {
 		made.parts = append(made.parts, m.compiled(m.scope.target(schema.DynamicRef)))
 	}
-	made.allOf, made.anyOf, made.oneOf = m.list(schema.AllOf), m.list(schema.AnyOf), m.list(schema.OneOf)
+	made.anyOf, made.oneOf = m.list(schema.AnyOf), m.list(schema.OneOf)
 	made.not = m.compiled(schema.Not)
 	made.dependentSchemas = m.byName(schema.DependentSchemas)
 	if schema.If != nil {

@@ -1,10 +1,12 @@
 package contract
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 )
+
+// unknownName is what is wrong with a member or a parameter that the document does not have.
+const unknownName = "is not known: remove it"
 
 func (v *visit) holdObject(schema *node, object map[string]any) {
 	v.holdSize(schema.memberCount, len(object))
@@ -47,7 +49,7 @@ func (v *visit) holdMembers(schema *node, object map[string]any) {
 func (v *visit) holdReadOnly(schema *node, object map[string]any) {
 	for _, name := range slices.Sorted(slices.Values(schema.readOnly)) {
 		if schema.members[name] != nil && object[name] != nil {
-			v.fault(fmt.Sprintf("readOnly property %q in request", name), name)
+			v.fault("is only for responses: remove it", name)
 		}
 	}
 }
@@ -61,7 +63,7 @@ func (v *visit) isForResponses(name string) bool {
 func (v *visit) holdMember(schema *node, name string, member any) {
 	here, isKnown := step{name, -1}, false
 	if schema.names != nil && !v.isAllowedBelow(schema.names, step{name, nameIndex}, name) {
-		v.fault("has a name that does not match propertyNames", shorten(name))
+		v.fault("must have a name that matches the schema in propertyNames", shorten(name))
 	}
 	if wanted := schema.members[name]; wanted != nil {
 		isKnown = true
@@ -76,7 +78,7 @@ func (v *visit) holdMember(schema *node, name string, member any) {
 	switch {
 	case isKnown || schema.others == nil:
 	case schema.others.always != nil && !*schema.others.always:
-		v.fault(fmt.Sprintf("property %q is unsupported", shorten(name)))
+		v.fault(unknownName, shorten(name))
 	default:
 		v.below(schema.others, here, member)
 	}
@@ -96,7 +98,7 @@ func (v *visit) holdUnevaluatedMembers(rest *node, object map[string]any) {
 		switch {
 		case v.evaluated.has(here):
 		case rest.always != nil && !*rest.always:
-			v.fault(fmt.Sprintf("property %q is unsupported", shorten(name)))
+			v.fault(unknownName, shorten(name))
 		default:
 			v.below(rest, here, object[name])
 		}

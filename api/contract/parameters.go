@@ -131,7 +131,7 @@ func (r *Request) checkEach(parameters []parameter, values []any) (faults []Faul
 func (r *Request) checkNames() (faults []Fault) {
 	for name := range r.query {
 		if !r.Operation.knows(name) {
-			faults = append(faults, faultAt(openapi3.ParameterInQuery, name, "is not known"))
+			faults = append(faults, faultAt(openapi3.ParameterInQuery, name, unknownName))
 		}
 	}
 	slices.SortFunc(faults, func(a, b Fault) int { return strings.Compare(a.Pointer, b.Pointer) })

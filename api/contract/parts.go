@@ -8,18 +8,13 @@ func (v *visit) holdToParts(schema *node, value any) {
 		v.check(part, value)
 	}
 	if schema.not != nil && v.isAllowedApart(schema.not, value) {
-		v.fault("matches a schema that it must not match")
+		v.fault("must not match the schema in not")
 	}
 	if len(schema.oneOf) > 0 && !v.isWrong {
 		v.holdToOne(schema, value)
 	}
 	if len(schema.anyOf) > 0 && !v.isWrong {
 		v.holdToAny(schema, value)
-	}
-	for _, part := range schema.allOf {
-		if !v.isWrong && !v.isAllowed(part, value) {
-			v.fault("does not match all schemas of allOf")
-		}
 	}
 	for _, condition := range schema.conditions {
 		v.holdToCondition(condition, value)
@@ -45,7 +40,7 @@ func (v *visit) isAllowedApart(schema *node, value any) bool {
 func (v *visit) holdToOne(schema *node, value any) {
 	alternatives, wrong := schema.discriminator.choose(schema.oneOf, value)
 	if wrong != "" {
-		v.fault(wrong)
+		v.fault(wrong, schema.discriminator.member)
 		return
 	}
 	matched := 0
@@ -55,7 +50,7 @@ func (v *visit) holdToOne(schema *node, value any) {
 		}
 	}
 	if matched != 1 {
-		v.fault("does not match exactly one schema of oneOf")
+		v.fault(fmt.Sprintf("must match exactly one schema in oneOf, but matches %d", matched))
 	}
 }
 
@@ -67,7 +62,7 @@ func (v *visit) holdToAny(schema *node, value any) {
 	}
 	alternatives, wrong := named.choose(schema.anyOf, value)
 	if wrong != "" {
-		v.fault(wrong)
+		v.fault(wrong, named.member)
 		return
 	}
 	isMatch := false
@@ -77,7 +72,7 @@ func (v *visit) holdToAny(schema *node, value any) {
 		}
 	}
 	if !isMatch {
-		v.fault("does not match a schema of anyOf")
+		v.fault("must match a schema in anyOf")
 	}
 }
 
@@ -90,18 +85,18 @@ func (d *discriminator) choose(alternatives []*node, value any) (chosen []*node,
 	}
 	member, isGiven := object[d.member]
 	if !isGiven {
-		return nil, fmt.Sprintf("input does not contain the discriminator property %q", d.member)
+		return nil, "is required"
 	}
 	name, isText := member.(string)
 	if !isText {
-		return nil, fmt.Sprintf("value of discriminator property %q is not a string", d.member)
+		return nil, "must be a string"
 	}
 	index, isNamed := d.named[name]
 	switch {
 	case isNamed && index >= 0:
 		return alternatives[index : index+1], ""
 	case isNamed || d.isClosed:
-		return nil, fmt.Sprintf("discriminator property %q has invalid value", d.member)
+		return nil, d.message
 	}
 	return alternatives, ""
 }

@@ -105,7 +105,7 @@ func readText(text string, schema *node) (value any, wrong string) {
 	}
 	isTime := schema != nil && schema.format != nil && schema.format.name == "date-time"
 	if isTime && strings.ToUpper(text) != text {
-		return nil, "does not match the format date-time: write T and Z in capitals"
+		return nil, "must match the format date-time: write T and Z in capitals"
 	}
 	return text, ""
 }

@@ -150,7 +150,7 @@ func TestOddTexts(t *testing.T) {
 		"n=9223372036854775808":  "query /n must be an integer of 64 bits",
 		strings.Repeat("y", 200): "query /" + strings.Repeat("y", 64) + "… is not known",
 		strings.Repeat("z", 64):  "query /" + strings.Repeat("z", 64) + " is not known",
-		"y&z&n=x":                "query /n must be an integer; query /y is not known; query /z is not known",
+		"y&z&n=x":                "query /n must be an integer; query /y is not known: remove it; query /z is not known",
 	} {
 		_, refusal := get(t, `
 			{name: n, in: query, schema: {type: integer}}, {name: x, in: query, schema: {type: number}},

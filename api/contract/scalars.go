@@ -35,14 +35,8 @@ func (t types) refuse(value any, format *format) string {
 	case isFloat && t.has(typeInteger):
 		return "must be an integer of " + bitsOf(format) + " bits, without fraction or exponent"
 	}
-	kind := t.String()
-	if article := withArticle[kind]; article != "" {
-		return "must be " + article
-	}
-	return "must be a " + kind
+	return "must be " + t.String()
 }
-
-var withArticle = map[string]string{"array": "an array", "integer": "an integer", "object": "an object"}
 
 // bitsOf returns the size of an integer.
 func bitsOf(format *format) string {
@@ -53,20 +47,24 @@ func bitsOf(format *format) string {
 }
 
 func (v *visit) holdText(schema *node, text string) {
-	if schema.length != nil {
+	switch {
+	case schema.length == nil:
+	case schema.isBinary:
+		v.holdSize(schema.length, len(text))
+	default:
 		v.holdSize(schema.length, utf8.RuneCountInString(text))
 	}
 	if schema.pattern != nil && !v.matches(schema.pattern, text) {
 		v.fault(schema.patternMessage)
 	}
 	if schema.format != nil && schema.format.checkText != nil && schema.format.checkText(text) != nil {
-		v.fault("does not match the format " + schema.format.name)
+		v.fault(schema.format.message)
 	}
 }
 
 func (v *visit) holdNumber(schema *node, number any) {
 	if schema.format != nil && schema.format.checkNumber != nil && !schema.format.checkNumber(number) {
-		v.fault("does not match the format " + schema.format.name)
+		v.fault(schema.format.message)
 	}
 	for _, bound := range schema.bounds {
 		if !bound.allows(number) {
@@ -74,6 +72,6 @@ func (v *visit) holdNumber(schema *node, number any) {
 		}
 	}
 	if schema.multipleOf != nil && !isMultiple(number, schema.multipleOf) {
-		v.fault("number must be a multiple of " + formatNumber(schema.multipleOf))
+		v.fault("must be a multiple of " + formatNumber(schema.multipleOf))
 	}
 }

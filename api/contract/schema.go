@@ -60,7 +60,7 @@ func (s schema) faults(value any, in, prefix string) []Fault {
 	}
 	all := s.visit(in, prefix)
 	if all.check(s.node, value); first.isTooComplex || all.isTooComplex {
-		return []Fault{{In: in, Pointer: prefix, Message: "is too complex: its texts take too long to be matched with their patterns"}}
+		return []Fault{{In: in, Pointer: prefix, Message: "is too complex: shorten its texts, which take too long to be matched with their patterns"}}
 	}
 	return all.faults
 }

@@ -139,13 +139,13 @@ func (v *visit) hold(schema *node, value any) {
 	switch {
 	case schema.always != nil:
 		if !*schema.always {
-			v.fault("must not be there")
+			v.fault("is not allowed: remove it")
 		}
 		return
 	case schema.isNull && value == nil:
 		return
 	case isInfinite(value):
-		v.fault("does not match the schema")
+		v.fault("must be a number that fits 64 bits, so at most 1.7e308")
 		return
 	}
 	if v.isRequest {
@@ -165,14 +165,14 @@ func isInfinite(value any) bool {
 // holdToKeywords holds the present value to what a schema itself asks of it.
 func (v *visit) holdToKeywords(schema *node, value any) {
 	if value == nil && schema.isLegacy {
-		isDecided := schema.types == 0 && len(schema.allOf)+len(schema.anyOf)+len(schema.oneOf) > 0 // by these
+		isDecided := schema.types == 0 && len(schema.parts)+len(schema.anyOf)+len(schema.oneOf) > 0 // by these
 		if !isDecided {
 			v.fault("must not be null")
 		}
 		return
 	}
 	if schema.isEnum && !slices.ContainsFunc(schema.enum, func(each any) bool { return isSame(each, value) }) {
-		v.fault("value is not one of the allowed values " + schema.enumText)
+		v.fault(schema.enumMessage)
 		return
 	}
 	if wrong := schema.types.refuse(value, schema.format); wrong != "" {
