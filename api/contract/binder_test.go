@@ -62,7 +62,7 @@ func withLists(all []boundType) []boundType {
 		all = append(all, boundType{"{type: array, items: " + item.schema + "}", "array", "", made, item.texts})
 	}
 	object := "{type: object, properties: {x: {type: string}, y: {type: string}}}"
-	return append(all, boundType{object, "object", "", func() any { return new(point) }, []string{"1", "7", "x", "a b", "é", ""}})
+	return append(all, boundType{object, "object", "", func() any { return new(point) }, []string{"1", "7", "x", "a b", "é", "", `a","y":"b`, `a\\`, "a=b", "\x01"}})
 }
 
 // boundParameter is a parameter of an operation of its own.

@@ -88,6 +88,14 @@ func countOf(count int, thing string) string {
 	return strconv.Itoa(count) + " " + thing
 }
 
+// withoutLeast returns the upper bound alone.
+func (b *sizeBounds) withoutLeast() *sizeBounds {
+	if b == nil {
+		return nil
+	}
+	return &sizeBounds{most: b.most, tooMany: b.tooMany}
+}
+
 // holdSize holds a size to its bounds, and reports whether it is not too large.
 func (v *visit) holdSize(bounds *sizeBounds, size int) bool {
 	switch {

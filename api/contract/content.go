@@ -25,6 +25,7 @@ type content struct {
 	parameters map[string]string // of the media type in the document
 	schema     schema
 	fields     map[string]*parameter
+	beginning  *content          // what a multipart form must be before its first file
 	contents   map[string]string // media types of the fields of a form
 	maxBytes   int64
 	isChecked  bool // or else the handler gets it as it is
@@ -45,6 +46,10 @@ func (l *loader) content(key string, described *openapi3.MediaType, options *Opt
 	isForm := mediaType == formType || mediaType == multipartType
 	if isForm {
 		l.setFields(loaded, described.Encoding)
+		beginning := *loaded
+		beginning.schema = l.schemaOf(beginningOf(loaded.schema.node, map[*node]*node{}))
+		l.setFields(&beginning, described.Encoding)
+		loaded.beginning = &beginning
 	}
 	return loaded
 }

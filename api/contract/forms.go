@@ -16,18 +16,51 @@ import (
 func (l *loader) setFields(form *content, encodings map[string]*openapi3.Encoding) {
 	form.fields, form.contents = map[string]*parameter{}, map[string]string{}
 	for name, schemas := range membersOf(form.schema.node) {
-		field := &parameter{name: name, in: openapi3.ParameterInQuery, faultIn: inBody, kind: kindOf(schemas[0])}
-		field.schema = l.schemaOf(schemas[0])
 		encoding := cmp.Or(encodings[name], &openapi3.Encoding{})
 		form.contents[name] = encoding.ContentType
-		isMultipart := form.mediaType == multipartType
-		isJSONPart := isMultipart && field.kind == record && encoding.ContentType == "" // without an encoding, an object is
-		if isJSONPart || isJSON(encoding.ContentType) {
-			field.kind = jsonText
+		form.fields[name] = l.field(name, schemas[0], encoding, form.mediaType == multipartType)
+		if len(encoding.Headers) > 0 {
+			l.note("the headers of the part %s are not checked", name)
 		}
-		field.layout = field.layoutOf(styleOf(encoding, field.kind))
-		field.isEscaped = field.isEscaped && !isMultipart
-		form.fields[name] = field
+	}
+}
+
+// field returns a field of a form.
+func (l *loader) field(name string, schema *node, encoding *openapi3.Encoding, isMultipart bool) *parameter {
+	field := &parameter{name: name, in: openapi3.ParameterInQuery, faultIn: inBody, kind: kindOf(schema)}
+	field.schema = l.schemaOf(schema)
+	isJSONPart := isMultipart && field.kind == record && encoding.ContentType == "" // without an encoding, an object is
+	if isJSONPart || isJSON(encoding.ContentType) && !strings.Contains(encoding.ContentType, ",") {
+		field.kind = jsonText
+	}
+	if isMultipart && schema.isFile() {
+		l.noteFile(name, schema)
+	}
+	field.layout = field.layoutOf(styleOf(encoding, field.kind))
+	field.isEscaped = field.isEscaped && !isMultipart
+	return field
+}
+
+// isFile reports whether a member of a form is a file, which is a binary text, or a list of these.
+func (n *node) isFile() bool {
+	if n == nil {
+		return false
+	}
+	isBinary := func(part *node) bool { return part.isBinary }
+	return slices.ContainsFunc(n.together, isBinary) || n.items != nil && slices.ContainsFunc(n.items.together, isBinary)
+}
+
+// takesFile reports whether a member of a form may be a file: it is one, or nothing is asked of it.
+func (n *node) takesFile() bool {
+	isAny := n == nil || n.types == 0 && !n.isCombined() && !n.isEnum && n.pattern == nil && n.format == nil
+	return isAny || n.isFile()
+}
+
+// noteFile notes what is not checked of a file, whose bytes are not kept.
+func (l *loader) noteFile(name string, schema *node) {
+	one := cmp.Or(schema.items, schema)
+	if schema.isUnique || one.pattern != nil || one.format != nil {
+		l.note("of the file %s, the length and the media type are checked, and nothing else", name)
 	}
 }
 
@@ -77,9 +110,14 @@ func (c *content) readFields(given url.Values, text string) (members map[string]
 		members[name] = value
 		faults = append(faults, wrong...)
 	}
-	for name, texts := range given {
-		if !c.hasField(name) {
-			members[name] = c.readOther(texts)
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if c.hasField(name) {
+			continue
+		}
+		value, wrong := c.readOther(given[name])
+		members[name] = value
+		if wrong = cmp.Or(c.refuseName(name), wrong); wrong != "" {
+			faults = append(faults, faultAt(inBody, name, wrong))
 		}
 	}
 	return members, faults
@@ -87,20 +125,31 @@ func (c *content) readFields(given url.Values, text string) (members map[string]
 
 // hasField reports whether a name in a form is that of a field, or of a member of one.
 func (c *content) hasField(name string) bool {
-	outer, _, _ := strings.Cut(name, "[")
-	field := c.fields[outer]
-	return c.fields[name] != nil || field != nil && field.knows(name)
+	for _, field := range c.fields {
+		if field.knows(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// refuseName says what is wrong with a name that no field has: generated code binds ids[] and ids[0] to the field ids.
+func (c *content) refuseName(name string) string {
+	outer, _, hasBracket := strings.Cut(name, "[")
+	if hasBracket && c.fields[outer] != nil {
+		return "is not known: write " + outer
+	}
+	return ""
 }
 
 // readOther reads a field that the schema has no name for.
-func (c *content) readOther(texts []string) any {
+func (c *content) readOther(texts []string) (value any, wrong string) {
 	if len(texts) == 1 {
-		value, _ := readAs(c.schema.others, texts[0]) // the schema of others finds what is wrong
-		return value
+		return readAs(c.schema.others, texts[0])
 	}
 	items := make([]any, len(texts))
 	for i, text := range texts {
 		items[i] = text
 	}
-	return items
+	return items, ""
 }

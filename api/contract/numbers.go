@@ -129,6 +129,9 @@ func isSame(one, other any) bool {
 func areUnique(items []any) bool {
 	seen := make(map[string]bool, len(items))
 	for _, item := range items {
+		if _, isFile := item.(fileSize); isFile {
+			continue // its bytes are not kept
+		}
 		text, _ := json.Marshal(plainValue(item)) // with sorted names; infinite numbers were refused
 		if seen[string(text)] {
 			return false

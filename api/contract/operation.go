@@ -79,7 +79,7 @@ func loadOperations(document *openapi3.T, root tree, options *Options) (operatio
 		for method, described := range item.Operations() {
 			load.place = method + " " + path
 			operation := load.operation(method, path, item, described, options)
-			operation.ignoresUnknown = options.IgnoreUnknown != nil && options.IgnoreUnknown(operation)
+			operation.ignoresUnknown = options.IgnoreUnknown != nil && options.IgnoreUnknown(operation) && !operation.takesForm()
 			isOpen := len(operation.Security) == 0
 			load.need(isOpen || options.Authorize != nil, "it has security: set Options.Authorize, or every request would be accepted")
 			operations = append(operations, operation)
@@ -180,9 +180,20 @@ func isIgnoredHeader(described *openapi3.Parameter) bool {
 	return described.In == openapi3.ParameterInHeader && slices.Contains(ignored, http.CanonicalHeaderKey(described.Name))
 }
 
+// takesForm reports whether the body may be a form. [http.Request.ParseForm] adds the query to its fields.
+func (o *Operation) takesForm() bool {
+	return slices.ContainsFunc(o.contents, func(each *content) bool { return isInRange(formType, each.mediaType) })
+}
+
 // knows reports whether a query may have a name.
 func (o *Operation) knows(name string) bool {
-	isParameter := func(p parameter) bool { return p.in == openapi3.ParameterInQuery && p.knows(name) }
-	isKnown := o.ignoresUnknown || slices.Contains(o.query, name) || slices.Contains(o.keys, name)
-	return isKnown || slices.ContainsFunc(o.parameters, isParameter)
+	if o.ignoresUnknown || slices.Contains(o.keys, name) {
+		return true
+	}
+	for i := range o.query {
+		if o.parameters[i].knows(name) {
+			return true
+		}
+	}
+	return false
 }

@@ -62,7 +62,7 @@ func (p *parameter) read(texts []string) (value any, faults []Fault) {
 	}
 	text, isStyled := p.plainText(texts[0])
 	if !isStyled {
-		return nil, p.fault("is not written in the style " + p.style)
+		return nil, p.fault(p.wrongStyle())
 	}
 	return p.readText(text)
 }
@@ -105,13 +105,16 @@ func (p *parameter) readJSON(text string) (value any, faults []Fault) {
 	if err := plain.decodeJSON(p.schema.wanted(), p.schema.maxDepth); err != nil {
 		return nil, p.fault("must be one well-formed JSON value: " + err.Error())
 	}
+	if plain.isChanged { // a handler reads it as it was sent
+		return nil, p.fault("must have members named as in the document, none that is only for responses, and times with T and Z in capitals")
+	}
 	return plain.value, nil
 }
 
 // readItems reads the items of an array.
 func (p *parameter) readItems(texts []string, isStyled bool) (value any, faults []Fault) {
 	if !isStyled {
-		return nil, p.fault("is not written in the style " + p.style)
+		return nil, p.fault(p.wrongStyle())
 	}
 	items := make([]any, len(texts))
 	for i, text := range texts {
@@ -127,11 +130,11 @@ func (p *parameter) readItems(texts []string, isStyled bool) (value any, faults 
 // readMembers reads the members of an object.
 func (p *parameter) readMembers(pairs []pair, isStyled bool) (value any, faults []Fault) {
 	if !isStyled {
-		return nil, p.fault("is not written in the style " + p.style)
+		return nil, p.fault(p.wrongStyle())
 	}
 	members := map[string]any{}
 	for _, pair := range pairs {
-		wrong := pair.addTo(members, p.schema.node)
+		wrong := pair.addTo(members, p.schema.node, p.isDeep() && p.faultIn == openapi3.ParameterInQuery)
 		if wrong != "" {
 			faults = append(faults, p.faultBelow(wrong, pair.path...))
 		}

@@ -12,7 +12,7 @@ func typeOfValue(value any) types {
 		return typeObject
 	case []any:
 		return typeArray
-	case string:
+	case string, fileSize:
 		return typeString
 	case bool:
 		return typeBoolean
@@ -59,6 +59,18 @@ func (v *visit) holdText(schema *node, text string) {
 	}
 	if schema.format != nil && schema.format.checkText != nil && schema.format.checkText(text) != nil {
 		v.fault(schema.format.message)
+	}
+}
+
+// fileSize is the value of a file in a form while the form is checked: how many bytes it has.
+type fileSize int
+
+// unread is the size of a file that is not read yet.
+const unread fileSize = -1
+
+func (v *visit) holdFile(schema *node, size fileSize) {
+	if size != unread {
+		v.holdSize(schema.length, int(size))
 	}
 }
 

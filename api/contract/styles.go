@@ -76,6 +76,26 @@ var (
 	pipes  = strings.NewReplacer("%7C", "|", "%7c", "|")
 )
 
+// wrongStyle says how the parameter is written.
+func (p *parameter) wrongStyle() string {
+	example := p.prefix + "1"
+	named := ""
+	if p.isNamed {
+		named = p.name + "="
+	}
+	switch {
+	case p.isDeep():
+		example = p.name + "[a]=1"
+	case p.kind == list:
+		example = p.prefix + named + "1" + p.separator + named + "2"
+	case p.kind == record && p.isExploded:
+		example = p.prefix + "a=1" + p.separator + "b=2"
+	case p.kind == record:
+		example = p.prefix + "a,1,b,2"
+	}
+	return "must be written in the style " + p.style + ", as " + example
+}
+
 // split returns the parts of a text, which are split first and unescaped then.
 func (p *parameter) split(text string) (parts []string, isStyled bool) {
 	text, isStyled = strings.CutPrefix(text, p.prefix)
@@ -113,22 +133,44 @@ type pair struct {
 // members returns the members of an object: role=admin,first=Alex or role,admin,first,Alex.
 func (p *parameter) members(texts []string) (pairs []pair, isStyled bool) {
 	if p.isRepeated {
-		for name, text := range inTwos(texts) {
-			pairs = append(pairs, pair{p.pathOf(name), text})
-		}
-		return pairs, true
+		return p.repeatedMembers(texts)
 	}
 	parts, isStyled := p.split(texts[0])
-	if !p.isExploded {
-		for name, text := range inTwos(parts) {
-			pairs = append(pairs, pair{[]string{p.unescape(name)}, p.unescape(text)})
+	if p.isExploded {
+		var names []string
+		for _, part := range parts {
+			name, text, isPair := strings.Cut(part, "=")
+			names = append(names, name, text)
+			isStyled = isStyled && isPair
 		}
-		return pairs, isStyled && len(parts)%2 == 0
+		parts = names
 	}
-	for _, part := range parts {
-		name, text, isPair := strings.Cut(part, "=")
+	for name, text := range inTwos(parts) {
 		pairs = append(pairs, pair{[]string{p.unescape(name)}, p.unescape(text)})
-		isStyled = isStyled && isPair
+		isStyled = isStyled && p.isBindable(name) && p.isBindable(text)
+	}
+	return pairs, isStyled && len(parts)%2 == 0
+}
+
+// isBindable reports whether generated code can read a part of an object. It writes the parts as JSON without escapes, and splits
+// name=text at each such sign.
+func (p *parameter) isBindable(escaped string) bool {
+	isWrong := func(letter rune) bool {
+		return letter < ' ' || letter == '"' || letter == '\\' || letter == '=' && p.isExploded
+	}
+	return !strings.ContainsFunc(p.unescape(escaped), isWrong)
+}
+
+// repeatedMembers returns the members of an object in a query that have a name each.
+func (p *parameter) repeatedMembers(texts []string) (pairs []pair, isStyled bool) {
+	isStyled = true
+	for name, text := range inTwos(texts) {
+		path := []string{name}
+		if p.isDeep() {
+			path = p.pathOf(name)
+		}
+		isStyled = isStyled && path != nil
+		pairs = append(pairs, pair{path, text})
 	}
 	return pairs, isStyled
 }
@@ -157,13 +199,13 @@ func (p *parameter) pairsInQuery(query url.Values) (texts []string) {
 	return texts
 }
 
-// knows reports whether a name in the query is that of a member of an object.
+// knows reports whether a name in the query is that of the parameter, or of a member of it.
 func (p *parameter) knows(name string) bool {
 	switch {
-	case p.kind != record || !p.isExploded:
-		return false
+	case p.kind != record || !p.isRepeated:
+		return name == p.name
 	case p.isDeep():
-		return strings.HasPrefix(name, p.name+"[") && strings.HasSuffix(name, "]")
+		return name == p.name || strings.HasPrefix(name, p.name+"[")
 	}
 	others := p.schema.others
 	isOpen := others != nil && (others.always == nil || *others.always)
@@ -172,20 +214,27 @@ func (p *parameter) knows(name string) bool {
 
 func (p *parameter) isDeep() bool { return p.style == openapi3.SerializationDeepObject }
 
-// pathOf returns the path of a member by its name in the query: a[b][c] is c in b of a deep object.
+// pathOf returns the path of a member by its name in the query: a[b][c] is c in b of a deep object. It returns nil for another
+// name.
 func (p *parameter) pathOf(name string) []string {
-	if !p.isDeep() {
-		return []string{name}
+	inner, isClosed := strings.CutSuffix(strings.TrimPrefix(name, p.name), "]")
+	inner, isOpen := strings.CutPrefix(inner, "[")
+	path := strings.Split(inner, "][")
+	hasBracket := func(step string) bool { return strings.ContainsAny(step, "[]") }
+	if !isClosed || !isOpen || slices.ContainsFunc(path, hasBracket) {
+		return nil
 	}
-	inner := strings.TrimSuffix(strings.TrimPrefix(name, p.name+"["), "]")
-	return strings.Split(inner, "][")
+	return path
 }
 
 // addTo adds the value of a member to an object, or to the one in it that the path leads to. It returns what is wrong.
-func (p pair) addTo(members map[string]any, schema *node) (wrong string) {
+func (p pair) addTo(members map[string]any, schema *node, isDeep bool) (wrong string) {
 	name := p.path[0]
 	wanted := schema.member(name)
 	before, isGiven := members[name]
+	if wrong = schema.refuseName(name, isDeep); wrong != "" {
+		return wrong
+	}
 	if len(p.path) > 1 {
 		inner, isObject := before.(map[string]any)
 		if isGiven && !isObject {
@@ -195,7 +244,7 @@ func (p pair) addTo(members map[string]any, schema *node) (wrong string) {
 			inner = map[string]any{}
 			members[name] = inner
 		}
-		return pair{p.path[1:], p.text}.addTo(inner, wanted)
+		return pair{p.path[1:], p.text}.addTo(inner, wanted, isDeep)
 	}
 	if scalars(wanted).has(typeArray) {
 		item, wrong := readAs(wanted.item(0), p.text)
@@ -208,6 +257,28 @@ func (p pair) addTo(members map[string]any, schema *node) (wrong string) {
 	}
 	members[name], wrong = readAs(wanted, p.text)
 	return wrong
+}
+
+// refuseName says what is wrong with the name of a member of an object that is written as a parameter. Generated code reads some as
+// JSON, without regard to upper and lower case, and cannot bind unknown members of a deep object.
+func (n *node) refuseName(name string, isDeep bool) string {
+	if n == nil {
+		return ""
+	}
+	known := membersOf(n)
+	if known[name] != nil {
+		return ""
+	}
+	for other := range known {
+		if strings.EqualFold(other, name) {
+			return "differs from the member " + other + " in upper and lower case only"
+		}
+	}
+	isOpen := n.others != nil || len(n.patternMembers) > 0 || len(known) == 0
+	if isDeep && !isOpen {
+		return unknownName
+	}
+	return ""
 }
 
 // member returns the schema of a member, or nil.

@@ -182,6 +182,8 @@ func (v *visit) holdToKeywords(schema *node, value any) {
 	switch value := value.(type) {
 	case string:
 		v.holdText(schema, value)
+	case fileSize:
+		v.holdFile(schema, value)
 	case int64, float64:
 		v.holdNumber(schema, value)
 	case []any:
