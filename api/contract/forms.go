@@ -136,7 +136,7 @@ func (c *content) hasField(name string) bool {
 // refuseName says what is wrong with a name that no field has: generated code binds ids[] and ids[0] to the field ids.
 func (c *content) refuseName(name string) string {
 	outer, _, hasBracket := strings.Cut(name, "[")
-	if hasBracket && c.fields[outer] != nil {
+	if hasBracket && c.fields[outer] != nil && !c.hasField(name) {
 		return "is not known: write " + outer
 	}
 	return ""

@@ -184,3 +184,31 @@ func TestPartsOfAForm(t *testing.T) {
 		}
 	}
 }
+
+// Members of an object in parts of their own are those of a deep object, if the encoding says so.
+func TestDeepObjectInParts(t *testing.T) {
+	checker := newChecker(t, []byte("openapi: 3.1.0\ninfo: {title: Forms, version: 1.0.0}\npaths:\n  /things: {post: {operationId: add, requestBody: {content: {multipart/form-data: {"+
+		"encoding: {o: {style: deepObject, explode: true, contentType: text/plain}}, schema: {type: object, properties: {o: {type: object, properties: {x: {type: integer}}}}}}}}, "+
+		"responses: {'200': {description: OK}}}}\n"), contract.Options{})
+	for name, want := range map[string]string{"o[x]": "accepted", "o": "refused: /o must be written in the style deepObject, as o[a]=1", "o[x": "refused: /o must be written"} {
+		if got := sendForm(t, checker, []filePart{{name: name, text: "1"}}); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}
+
+// What is not checked of a part is noted.
+func TestNotesOfParts(t *testing.T) {
+	for form, want := range map[string]int{
+		"schema: {type: object, properties: {f: {type: string, format: binary, maxLength: 5}}}":                                                   0,
+		"schema: {type: object, properties: {f: {type: string, format: binary, pattern: ^a}}}":                                                    1,
+		"schema: {type: object, properties: {f: {type: array, uniqueItems: true, items: {type: string, format: binary}}}}":                        1,
+		"encoding: {f: {headers: {X-Width: {schema: {type: integer}}}}}, schema: {type: object, properties: {f: {type: string, format: binary}}}": 1,
+	} {
+		checker := newChecker(t, []byte("openapi: 3.0.3\ninfo: {title: Forms, version: 1.0.0}\npaths:\n  /things: {post: {operationId: add, requestBody: {content: {multipart/form-data: {"+
+			form+"}}}, responses: {'200': {description: OK}}}}\n"), contract.Options{})
+		if notes := checker.Notes(); len(notes) != want {
+			t.Errorf("%s has the notes %q, want %d", form, notes, want)
+		}
+	}
+}
