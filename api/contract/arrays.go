@@ -42,7 +42,7 @@ func (v *visit) holdContains(schema *node, items []any) {
 
 func (v *visit) holdUnevaluatedItems(rest *node, items []any) {
 	for i, item := range items {
-		if here := (step{index: i}); !v.evaluated.has(here) && !v.isDone() {
+		if here := (step{index: i}); !v.evaluated[here] && !v.isDone() {
 			v.below(rest, here, item)
 		}
 	}

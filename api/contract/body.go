@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// bodyDecoder sets the value of a body. Its error says what the body is not.
+// bodyDecoder sets the value of a body, or the faults that it finds in it. Its error says what the body is not.
 type bodyDecoder func(c *content, body *body) error
 
 // checkBody reads the body, decodes it and holds it to its schema. The handler gets what was read. A wrong media
@@ -120,13 +120,10 @@ func readRefusal(err error) *Refusal {
 	return BodyIncomplete()
 }
 
-// errInvalid means that the faults of a body are noted already.
-var errInvalid = errors.New("a field is not valid")
-
 // check decodes the text of a body and holds it to its schema.
 func (c *content) check(body *body, decode bodyDecoder) error {
 	err := decode(c, body)
-	if err != nil && err != errInvalid {
+	if err != nil {
 		return &Refusal{Kind: MalformedBody, Message: "body is not " + err.Error()}
 	}
 	faults := body.faults
@@ -158,7 +155,6 @@ func (c *content) decodeText(body *body) error {
 	value, wrong := readAs(c.schema.node, string(body.text))
 	if wrong != "" {
 		body.faults = []Fault{{In: inBody, Message: wrong}}
-		return errInvalid
 	}
 	body.value = value
 	return nil

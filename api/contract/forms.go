@@ -87,11 +87,7 @@ func (c *content) decodeForm(body *body) error {
 	if err != nil {
 		return errNoForm
 	}
-	members, faults := c.readFields(given, string(body.text))
-	body.value, body.faults = members, faults
-	if len(faults) > 0 {
-		return errInvalid
-	}
+	body.value, body.faults = c.readFields(given, string(body.text))
 	return nil
 }
 

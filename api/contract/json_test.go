@@ -80,7 +80,7 @@ func TestDecodedBody(t *testing.T) {
 		{`{}`, strings.Repeat("[", 65) + strings.Repeat("]", 65), "it is nested deeper than 64"},
 		{`{type: object, properties: {}}`, `{"a":` + strings.Repeat("[", 64) + strings.Repeat("]", 64) + `}`, "it is nested deeper than 64"},
 		{`{}`, `[{"a":[null,true,1.5,"x"]}]`, "[map[a:[<nil> true 1.5 x]]]"},
-		{`{type: object, properties: {a: {allOf: [{type: integer, format: int64}]}}}`, `{"a":9223372036854775808}`, "/a must be an integer of 64 bits"},
+		{`{type: object, properties: {a: {allOf: [{type: integer, format: int64}]}}}`, `{"a":9223372036854775808}`, "/a must be an integer of at most 64 bits"},
 	} {
 		r, refusal := postJSON(t, c.schema, c.body)
 		got := ""

@@ -16,7 +16,7 @@ type verdict struct {
 	schema     *node
 	isWrong    bool
 	isReported bool // its faults are noted
-	evaluated  *evaluated
+	evaluated  evaluated
 }
 
 // of returns what was found for a schema, or nil.
@@ -53,29 +53,19 @@ func (p *place) below(to step, value any) *place {
 }
 
 // evaluated is the set of members and items of a value that a schema has. A nil one is not kept.
-type evaluated struct{ steps map[step]bool }
+type evaluated map[step]bool
 
-func (e *evaluated) has(here step) bool { return e != nil && e.steps[here] }
-
-func (e *evaluated) add(here step) {
-	if e == nil {
-		return
+func (e evaluated) add(here step) {
+	if e != nil {
+		e[here] = true
 	}
-	if e.steps == nil {
-		e.steps = map[step]bool{}
-	}
-	e.steps[here] = true
 }
 
 // merge adds what another schema of the same value has.
-func (e *evaluated) merge(other *evaluated) {
-	if e == nil || other == nil || len(other.steps) == 0 {
-		return
+func (e evaluated) merge(other evaluated) {
+	if e != nil {
+		maps.Copy(e, other)
 	}
-	if e.steps == nil {
-		e.steps = map[step]bool{}
-	}
-	maps.Copy(e.steps, other.steps)
 }
 
 // mostPaths is the largest number of ways through a schema for which nothing is remembered.

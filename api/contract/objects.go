@@ -96,7 +96,7 @@ func (v *visit) holdUnevaluatedMembers(rest *node, object map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		here := step{name, -1}
 		switch {
-		case v.evaluated.has(here):
+		case v.evaluated[here]:
 		case rest.always != nil && !*rest.always:
 			v.fault(unknownName, shorten(name))
 		default:

@@ -78,26 +78,16 @@ func (p *parameter) parse(texts []string) (value any, faults []Fault) {
 	return p.readMembers(p.members(texts))
 }
 
-// readText reads a text of one of several types, and holds it to the schema. The first type that is allowed counts.
+// readText reads a text, and holds it to the schema.
 func (p *parameter) readText(text string) (value any, faults []Fault) {
-	var isRead bool
-	for _, reader := range readersOf(scalars(p.schema.node)) {
-		read, wrong := reader.read(text, p.schema.node)
-		if wrong != "" {
-			if !isRead {
-				faults = p.fault(wrong)
-			}
-			continue
-		}
-		if p.isPlain {
-			return read, nil
-		}
-		value, isRead = read, true
-		if faults = p.schema.faults(value, p.faultIn, pointerTo(p.name)); len(faults) == 0 {
-			return value, nil
-		}
+	value, wrong := readAs(p.schema.node, text)
+	if wrong != "" {
+		return nil, p.fault(wrong)
 	}
-	return value, faults
+	if p.isPlain {
+		return value, nil
+	}
+	return value, p.schema.faults(value, p.faultIn, pointerTo(p.name))
 }
 
 func (p *parameter) readJSON(text string) (value any, faults []Fault) {

@@ -61,20 +61,31 @@ func scalars(schema *node) (allowed types) {
 	return allowed
 }
 
-// readAs reads a text of a schema, which may be nil. The first type counts whose value is allowed.
+// readAs reads a text of a schema, which may be nil. The first of several types counts whose value is allowed, or the last one
+// whose value can be read.
 func readAs(schema *node, text string) (value any, wrong string) {
-	for _, reader := range readersOf(scalars(schema)) {
+	readers := readersOf(scalars(schema))
+	for _, reader := range readers {
 		read, isWrong := reader.read(text, schema)
 		if isWrong != "" {
 			wrong = isWrong
 			continue
 		}
-		first := visit{isSilent: true}
-		if value, wrong = read, ""; schema == nil || first.isAllowed(schema, read) {
-			return value, ""
+		value = read
+		if len(readers) == 1 || isAllowed(schema, read) {
+			break
 		}
 	}
-	return value, wrong
+	if value != nil {
+		return value, ""
+	}
+	return nil, wrong
+}
+
+// isAllowed reports whether a schema allows a text, number or boolean.
+func isAllowed(schema *node, value any) bool {
+	alone := visit{isSilent: true}
+	return alone.isAllowed(schema, value)
 }
 
 func readNumber(text string, _ *node) (value any, wrong string) {

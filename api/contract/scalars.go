@@ -1,9 +1,6 @@
 package contract
 
-import (
-	"strings"
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 // typeOfValue returns the types that a value has. A number is an integer if it is written as one of 64 bits.
 func typeOfValue(value any) types {
@@ -25,7 +22,7 @@ func typeOfValue(value any) types {
 }
 
 // refuse says which type a value must have, or nothing if it has one of the types.
-func (t types) refuse(value any, format *format) string {
+func (t types) refuse(value any) string {
 	isFloat := typeOfValue(value) == typeNumber
 	switch {
 	case t == 0 || t.has(typeOfValue(value)):
@@ -33,17 +30,9 @@ func (t types) refuse(value any, format *format) string {
 	case value == nil:
 		return "must not be null"
 	case isFloat && t.has(typeInteger):
-		return "must be an integer of " + bitsOf(format) + " bits, without fraction or exponent"
+		return "must be an integer of at most 64 bits, without fraction or exponent"
 	}
 	return "must be " + t.String()
-}
-
-// bitsOf returns the size of an integer.
-func bitsOf(format *format) string {
-	if format == nil {
-		return "64"
-	}
-	return strings.TrimLeft(format.name, "uint")
 }
 
 func (v *visit) holdText(schema *node, text string) {

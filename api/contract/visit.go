@@ -20,9 +20,9 @@ type visit struct {
 
 	isRequest       bool // some members are readOnly
 	acceptsReadOnly bool
-	isTracking      bool       // some schema asks which members and items others have evaluated
-	memory          *place     // what was found for the present value; nil: no schema can be met twice
-	evaluated       *evaluated // members and items of the present value that a schema has; nil: no schema asks
+	isTracking      bool      // some schema asks which members and items others have evaluated
+	memory          *place    // what was found for the present value; nil: no schema can be met twice
+	evaluated       evaluated // members and items of the present value that a schema has; nil: no schema asks
 
 	matching     time.Duration // of slow patterns
 	isTooComplex bool
@@ -97,9 +97,9 @@ func (v *visit) recall(schema *node, value any) {
 }
 
 // newEvaluated returns a set if a schema asks what others have evaluated.
-func (v *visit) newEvaluated() *evaluated {
+func (v *visit) newEvaluated() evaluated {
 	if v.isTracking {
-		return &evaluated{}
+		return evaluated{}
 	}
 	return nil
 }
@@ -175,7 +175,7 @@ func (v *visit) holdToKeywords(schema *node, value any) {
 		v.fault(schema.enumMessage)
 		return
 	}
-	if wrong := schema.types.refuse(value, schema.format); wrong != "" {
+	if wrong := schema.types.refuse(value); wrong != "" {
 		v.fault(wrong)
 		return
 	}
