@@ -84,7 +84,8 @@ type Options struct {
 	AcceptReadOnly bool
 
 	// IgnoreUnknown says which operations accept query parameters that the document does not
-	// have. Nil means that all of them refuse such parameters.
+	// have. Nil means that all of them refuse such parameters. It is not asked for an operation that takes a form: for
+	// [http.Request.ParseForm] the query is a part of it.
 	IgnoreUnknown func(operation *Operation) bool
 
 	// BasePath is what comes before each path of the document, such as /v1. Without it, that is the path of one of the

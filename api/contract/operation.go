@@ -79,7 +79,9 @@ func loadOperations(document *openapi3.T, root tree, options *Options) (operatio
 		for method, described := range item.Operations() {
 			load.place = method + " " + path
 			operation := load.operation(method, path, item, described, options)
-			operation.ignoresUnknown = options.IgnoreUnknown != nil && options.IgnoreUnknown(operation) && !operation.takesForm()
+			if options.IgnoreUnknown != nil && !operation.takesForm() {
+				operation.ignoresUnknown = options.IgnoreUnknown(operation)
+			}
 			isOpen := len(operation.Security) == 0
 			load.need(isOpen || options.Authorize != nil, "it has security: set Options.Authorize, or every request would be accepted")
 			operations = append(operations, operation)
