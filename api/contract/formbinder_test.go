@@ -219,11 +219,15 @@ func TestNamesInOtherCase(t *testing.T) {
 		{"parameters: [{name: o, in: query, style: deepObject, explode: true, schema: " + schema + "}]", "/things?o[tag]=1", "", "", ""},
 		{"parameters: [{name: o, in: header, schema: " + schema + "}]", "/things", "tag,1", "", ""},
 		{"parameters: [{name: o, in: header, explode: true, schema: " + schema + "}]", "/things", "tag=1", "", ""},
-		{"requestBody: {content: {" + formType + ": {encoding: {o: {contentType: application/json}}, schema: {type: object, properties: {o: " + schema + "}}}}}",
-			"/things", "", formType, `o={"tag":[]}`},
+		{
+			"requestBody: {content: {" + formType + ": {encoding: {o: {contentType: application/json}}, schema: {type: object, properties: {o: " + schema + "}}}}}",
+			"/things", "", formType, `o={"tag":[]}`,
+		},
 		{"requestBody: {content: {" + formType + ": {schema: {type: object, properties: {o: " + schema + "}}}}}", "/things", "", formType, "o[tag]=1"},
-		{"requestBody: {content: {" + multipartType + ": {schema: {type: object, properties: {o: " + schema + "}}}}}", "/things", "", multipartType + "; boundary=b",
-			"--b\r\nContent-Disposition: form-data; name=o\r\n\r\n{\"tag\":[]}\r\n--b--\r\n"},
+		{
+			"requestBody: {content: {" + multipartType + ": {schema: {type: object, properties: {o: " + schema + "}}}}}", "/things", "", multipartType + "; boundary=b",
+			"--b\r\nContent-Disposition: form-data; name=o\r\n\r\n{\"tag\":[]}\r\n--b--\r\n",
+		},
 	} {
 		r := httptest.NewRequest(http.MethodPost, c.target, strings.NewReader(c.body))
 		r.Header.Set("Content-Type", c.mediaType)

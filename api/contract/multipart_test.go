@@ -135,16 +135,28 @@ func TestBeginningOfAForm(t *testing.T) {
 		{"maxProperties: 2, properties: {photo: {type: string, format: binary}}", []filePart{{name: "a", text: "1"}, photo, {name: "b", text: "1"}}, "refused while the handler reads: it must have at most 2 members"},
 		{"minProperties: 2, properties: {photo: {type: string, format: binary}}", []filePart{photo, {name: "b", text: "1"}}, "accepted"},
 		{"minProperties: 2, properties: {photo: {type: string, format: binary}}", []filePart{photo}, "refused while the handler reads: it must have at least 2 members"},
-		{"required: [a], properties: {photo: {type: string, format: binary}, a: {type: array, minItems: 2, items: {type: integer}}}",
-			[]filePart{{name: "a", text: "1"}, photo, {name: "a", text: "2"}}, "accepted"},
-		{"required: [a], properties: {photo: {type: string, format: binary}, a: {type: array, maxItems: 1, items: {type: integer}}}",
-			[]filePart{{name: "a", text: "1"}, {name: "a", text: "2"}, photo}, "refused: /a must have at most 1 item"},
+		{
+			"required: [a], properties: {photo: {type: string, format: binary}, a: {type: array, minItems: 2, items: {type: integer}}}",
+			[]filePart{{name: "a", text: "1"}, photo, {name: "a", text: "2"}},
+			"accepted",
+		},
+		{
+			"required: [a], properties: {photo: {type: string, format: binary}, a: {type: array, maxItems: 1, items: {type: integer}}}",
+			[]filePart{{name: "a", text: "1"}, {name: "a", text: "2"}, photo},
+			"refused: /a must have at most 1 item",
+		},
 		{"properties: {photo: {type: string, format: binary, minLength: 20000}}", []filePart{photo}, "refused while the handler reads: /photo must have at least 20000 bytes"},
 		{"properties: {photo: {type: string, format: binary, maxLength: 9999}}", []filePart{photo}, "refused while the handler reads: /photo must have at most 9999 bytes"},
-		{"properties: {photos: {type: array, minItems: 2, items: {type: string, format: binary}}}",
-			[]filePart{{name: "photos", file: "p", text: "1"}, {name: "photos", file: "p", text: "2"}}, "accepted"},
-		{"properties: {photos: {type: array, minItems: 2, items: {type: string, format: binary}}}",
-			[]filePart{{name: "photos", file: "p", text: "1"}}, "refused while the handler reads: /photos must have at least 2 items"},
+		{
+			"properties: {photos: {type: array, minItems: 2, items: {type: string, format: binary}}}",
+			[]filePart{{name: "photos", file: "p", text: "1"}, {name: "photos", file: "p", text: "2"}},
+			"accepted",
+		},
+		{
+			"properties: {photos: {type: array, minItems: 2, items: {type: string, format: binary}}}",
+			[]filePart{{name: "photos", file: "p", text: "1"}},
+			"refused while the handler reads: /photos must have at least 2 items",
+		},
 	} {
 		checker := newChecker(t, []byte("openapi: 3.1.0\ninfo: {title: Forms, version: 1.0.0}\npaths:\n  /things: {post: {operationId: add, requestBody: {content: {multipart/form-data: {schema: {type: object, "+
 			c.schema+"}}}}, responses: {'200': {description: OK}}}}\n"), contract.Options{})
