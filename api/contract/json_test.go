@@ -57,6 +57,8 @@ func TestDecodedBody(t *testing.T) {
 		{`{type: object, allOf: [{properties: {a: {type: object, properties: {b: {type: integer}}}}},
 			{additionalProperties: {type: object, required: [c]}}]}`, `{"a":{"b":1,"c":2}}`, "map[a:map[b:1 c:2]]"},
 		{`{type: array, uniqueItems: true, items: {type: object, properties: {a: {type: integer}}}}`, `[{"a":1,"b":1},{"a":1,"b":2}]`, "[map[a:1 b:1] map[a:1 b:2]]"},
+		{`{type: integer, nullable: true}`, `null`, "<nil>"},
+		{`{type: integer, nullable: true, not: {type: string, nullable: true}}`, `null`, "it must not match the schema in not"},
 		{`{type: array, uniqueItems: true, items: {type: integer}}`, `[1, 1.0]`, "/1 must be an integer"},
 		{`{type: array, maxItems: 2, items: {type: integer}}`, `[1, 2]`, "[1 2]"},
 		{`{type: array, maxItems: 2, items: {type: integer}}`, `[1, 2, 3, [4], "5"]`, "must have at most 2 items"},

@@ -7,9 +7,7 @@ func (v *visit) holdToParts(schema *node, value any) {
 	for _, part := range schema.parts {
 		v.check(part, value)
 	}
-	if schema.not != nil && v.isAllowedApart(schema.not, value) {
-		v.fault("must not match the schema in not")
-	}
+	v.holdToNot(schema, value)
 	if len(schema.oneOf) > 0 && !v.isWrong {
 		v.holdToOne(schema, value)
 	}
@@ -24,6 +22,13 @@ func (v *visit) holdToParts(schema *node, value any) {
 		if _, isGiven := object[name]; isGiven {
 			v.check(dependent, value)
 		}
+	}
+}
+
+// holdToNot holds the present value to not.
+func (v *visit) holdToNot(schema *node, value any) {
+	if schema.not != nil && v.isAllowedApart(schema.not, value) {
+		v.fault("must not match the schema in not")
 	}
 }
 

@@ -142,7 +142,8 @@ func (v *visit) hold(schema *node, value any) {
 			v.fault("is not allowed: remove it")
 		}
 		return
-	case schema.isNull && value == nil:
+	case schema.isNull && value == nil: // what the schema asks else is for other values
+		v.holdToNot(schema, value)
 		return
 	case isInfinite(value):
 		v.fault("must be a number that fits 64 bits, so at most 1.7e308")
