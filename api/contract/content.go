@@ -43,14 +43,14 @@ func (l *loader) content(key string, described *openapi3.MediaType, options *Opt
 		maxBytes:   cmp.Or(options.MaxBodies[mediaType], options.MaxBody),
 	}
 	delete(loaded.parameters, "charset") // it is checked for all of them
+	beginning := *loaded
+	beginning.schema = l.schemaOf(beginningOf(loaded.schema.node, map[*node]*node{}))
 	isForm := mediaType == formType || mediaType == multipartType
 	if isForm {
 		l.setFields(loaded, described.Encoding)
-		beginning := *loaded
-		beginning.schema = l.schemaOf(beginningOf(loaded.schema.node, map[*node]*node{}))
 		l.setFields(&beginning, described.Encoding)
-		loaded.beginning = &beginning
 	}
+	loaded.beginning = &beginning
 	return loaded
 }
 

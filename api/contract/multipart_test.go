@@ -209,6 +209,20 @@ func TestDeepObjectInParts(t *testing.T) {
 	}
 }
 
+// A form may be one of a range of media types.
+func TestFormOfARange(t *testing.T) {
+	for _, mediaType := range []string{"'*/*'", "'multipart/*'", "multipart/form-data"} {
+		checker := newChecker(t, []byte("openapi: 3.1.0\ninfo: {title: Forms, version: 1.0.0}\npaths:\n  /things: {post: {operationId: add, requestBody: {content: {"+mediaType+
+			": {schema: {type: object, additionalProperties: false, properties: {m: {type: string}, f: {type: string, format: binary}}}}}}, responses: {'200': {description: OK}}}}\n"), contract.Options{})
+		for name, want := range map[string]string{"m": "accepted", "n": "refused: /n is not known: remove it"} {
+			parts := []filePart{{name: name, text: "1"}, {name: "f", file: "f", text: strings.Repeat("p", 10_000)}}
+			if got := sendForm(t, checker, parts); got != want {
+				t.Errorf("%s of %s: %s, want %s", name, mediaType, got, want)
+			}
+		}
+	}
+}
+
 // What is not checked of a part is noted.
 func TestNotesOfParts(t *testing.T) {
 	for form, want := range map[string]int{
