@@ -238,3 +238,33 @@ func TestNotesOfParts(t *testing.T) {
 		}
 	}
 }
+
+// A file that is too large is refused where it becomes so, not at its end.
+func TestTooLargeFile(t *testing.T) {
+	checker := newChecker(t, []byte("openapi: 3.1.0\ninfo: {title: Forms, version: 1.0.0}\npaths:\n  /things: {post: {operationId: add, requestBody: {content: {multipart/form-data: {schema: {type: object, "+
+		"properties: {f: {type: string, format: binary, maxLength: 9999}}}}}}, responses: {'200': {description: OK}}}}\n"), contract.Options{})
+	body, mediaType := multipartBody(t, filePart{name: "f", file: "f", text: strings.Repeat("p", 500_000)})
+	r := httptest.NewRequest(http.MethodPost, "/things", bytes.NewReader(body))
+	r.Header.Set("Content-Type", mediaType)
+	checker.Middleware(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		got, err := io.ReadAll(r.Body)
+		if refusal, isRefusal := errors.AsType[*contract.Refusal](err); !isRefusal || len(got) > 20_000 {
+			t.Errorf("the handler gets %d bytes, and %v, %v", len(got), err, refusal)
+		}
+	})).ServeHTTP(httptest.NewRecorder(), r)
+}
+
+// The length of bytes is their number, also if they are text.
+func TestLengthOfBytes(t *testing.T) {
+	checker := newChecker(t, []byte("openapi: 3.1.0\ninfo: {title: Bytes, version: 1.0.0}\npaths:\n  /things: {post: {operationId: add, requestBody: {content: {application/octet-stream: {schema: "+
+		"{type: string, format: binary, maxLength: 4}}}}, responses: {'200': {description: OK}}}}\n"), contract.Options{})
+	for text, want := range map[string]int{"éé": http.StatusOK, "ééé": http.StatusBadRequest} {
+		r := httptest.NewRequest(http.MethodPost, "/things", strings.NewReader(text))
+		r.Header.Set("Content-Type", "application/octet-stream")
+		w := httptest.NewRecorder()
+		checker.Middleware(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})).ServeHTTP(w, r)
+		if w.Code != want {
+			t.Errorf("%s: %d %s, want %d", text, w.Code, w.Body, want)
+		}
+	}
+}
