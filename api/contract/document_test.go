@@ -38,6 +38,8 @@ func TestNewRefuses(t *testing.T) {
 		"not valid":           {"in: query", "in: nowhere", "validate the document"},
 		"a media type":        {"application/json: {schema", "application/xml: {schema", `media type "application/xml" cannot be checked`},
 		"a security scheme":   {"paths:", "security: [{key: []}]\npaths:", `undefined security scheme "key"`},
+		"a schema":            {"type: integer}}", "type: file}}", `GET /things/{id}: schema /paths/~1things~1{id}/get/parameters/0/schema/type: value must be one of 'array', 'boolean'`},
+		"a schema of 3.0":     {"type: integer}}", "minimum: 1, exclusiveMinimum: yes}}", "/parameters/0/schema/exclusiveMinimum: got string, want number"},
 		"security unattended": {"paths:", "security: [{key: []}]\ncomponents: {securitySchemes: {key: {type: apiKey, in: header, name: K}}}\npaths:", "set Options.Authorize"},
 	} {
 		document := strings.Replace(smallDocument, c.old, c.new, 1)

@@ -2,6 +2,7 @@ package contract
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -10,6 +11,8 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
 )
 
 // nodes are the nodes of the schemas of a document, which jsonschema/v6 compiles once: kin-openapi does so for each value of
@@ -114,7 +117,7 @@ func (m *nodes) of(described *openapi3.SchemaRef) *node {
 	}
 	place, _ := described.Value.Extensions[placeOfSchema].(string)
 	compiled, err := m.compile(place)
-	m.load.need(err == nil, "schema %s: %v", place, err)
+	m.load.need(err == nil, "schema %s", whyInvalid(place, err))
 	m.scope = &scope{}
 	return cmp.Or(m.compiled(compiled), &node{})
 }
@@ -123,6 +126,21 @@ func (m *nodes) of(described *openapi3.SchemaRef) *node {
 func (m *nodes) compile(place string) (*jsonschema.Schema, error) {
 	fragment := url.URL{Fragment: place}
 	return m.compiler.Compile(documentURL + fragment.String())
+}
+
+// whyInvalid says why the schema at a place cannot be compiled. One that is not valid has an error for each level of the metaschema:
+// the innermost one says what is wrong, and where.
+func whyInvalid(place string, err error) string {
+	var invalid *jsonschema.SchemaValidationError
+	var why *jsonschema.ValidationError
+	if !errors.As(err, &invalid) || !errors.As(invalid.Err, &why) {
+		return fmt.Sprintf("%s: %v", place, err)
+	}
+	for len(why.Causes) > 0 {
+		why = why.Causes[0]
+	}
+	wrong := place + pointerTo(why.InstanceLocation...)
+	return fmt.Sprintf("%s: %s", wrong, why.ErrorKind.LocalizedString(message.NewPrinter(language.English)))
 }
 
 // compiled returns the node of a compiled schema, which may contain itself.
