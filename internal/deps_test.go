@@ -117,24 +117,27 @@ var mayImport = map[string][]string{
 		"api/contracttest/internal/document", "api/contracttest/internal/jsonvalue", "api/contracttest/internal/judge",
 		"api/contracttest/internal/schema", "api/contracttest/scenario",
 	},
-	"api/contracttest/internal/known": {"api/contracttest/internal/jsonvalue"},
 	"api/contracttest/internal/lessons": {
-		"api/contracttest/internal/document", "api/contracttest/internal/jsonvalue", "api/contracttest/internal/known",
-		"api/contracttest/internal/schema", "api/contracttest/internal/values", "api/contracttest/scenario",
+		"api/contracttest/internal/document", "api/contracttest/internal/jsonvalue", "api/contracttest/internal/schema",
+		"api/contracttest/internal/values", "api/contracttest/internal/world",
 	},
 	"api/contracttest/internal/resources": {
 		"api/contracttest/internal/document", "api/contracttest/internal/jsonvalue", "api/contracttest/internal/schema",
 		"api/contracttest/internal/values", "api/contracttest/scenario",
 	},
+	"api/contracttest/internal/world": {
+		"api/contracttest/internal/document", "api/contracttest/internal/jsonvalue", "api/contracttest/internal/resources",
+		"api/contracttest/scenario",
+	},
 	"api/contracttest/internal/draft": {
 		"api/contracttest/internal/document", "api/contracttest/internal/jsonvalue", "api/contracttest/internal/judge",
 		"api/contracttest/internal/lessons", "api/contracttest/internal/resources", "api/contracttest/internal/schema",
-		"api/contracttest/internal/values", "api/contracttest/scenario",
+		"api/contracttest/internal/values", "api/contracttest/internal/world", "api/contracttest/scenario",
 	},
 	"api/contracttest/internal/plan": {
 		"api/contracttest/internal/document", "api/contracttest/internal/draft", "api/contracttest/internal/jsonvalue",
-		"api/contracttest/internal/judge", "api/contracttest/internal/known", "api/contracttest/internal/lessons",
-		"api/contracttest/internal/resources", "api/contracttest/internal/schema", "api/contracttest/internal/values",
+		"api/contracttest/internal/judge", "api/contracttest/internal/lessons", "api/contracttest/internal/resources",
+		"api/contracttest/internal/schema", "api/contracttest/internal/values", "api/contracttest/internal/world",
 		"api/contracttest/report", "api/contracttest/scenario",
 	},
 	"api/contracttest/internal/run": {

@@ -23,11 +23,10 @@
 // All schemas, of whatever version, become JSON Schema 2020-12 and are compiled by one library, jsonschema. It reads numbers
 // as they are written, and patterns as OpenAPI means them. Values are made and judged by what it has compiled.
 //
-// This package only joins others. Package scenario has the language of tests, and package report what they
-// have shown. In internal are, from the bottom up: jsonvalue, values of JSON; known, those that responses
-// have shown; schema, which allows them; document, what was read; judge, of responses; values, for
-// requests; resources, which operations are of one thing; lessons, what responses teach; draft, the requests of
-// calls; plan, the tests; run, which runs them.
+// This package only joins others. Package scenario has the language of tests, and package report what they have shown. In
+// internal are, from the bottom up: jsonvalue, values of JSON; schema, which allows them; document, what was read; judge, of
+// responses; values, for requests; resources, which operations are of one thing; world, what exists; lessons, what first
+// requests teach; draft, the requests of calls; plan, the tests; run, which runs them.
 package contracttest
 
 import (

@@ -23,8 +23,9 @@
 //   - [Trial.Together] for requests at the same time.
 //
 // The files: this one has tests, trial.go their runs; promise.go what they show, outcome.go their results, fault.go
-// what can be wrong with a response, cause.go what failures have in common, violation.go what can be wrong with a request; interaction.go and events.go what was sent
-// and received; declare.go what a document cannot say of its service.
+// what can be wrong with a response, cause.go what failures have in common, violation.go what can be wrong with a request;
+// interaction.go and events.go what was sent and received, links.go where a response leads; declare.go what a document
+// cannot say of its service.
 package scenario
 
 import (

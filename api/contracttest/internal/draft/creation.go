@@ -5,9 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 
-	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
@@ -141,7 +139,7 @@ func (d *Draft) identityOf(x *resources.Resource, thing *scenario.Thing, got sce
 
 // locatedID remembers the identity in Location, which must lead to a path of the read.
 func locatedID(x *resources.Resource, thing *scenario.Thing, got scenario.Interaction) error {
-	path, _, err := LeadsTo(got, got.Header.Get("Location")) // nothing leads to the create itself, which names no thing
+	path, _, err := got.LeadsTo(got.Header.Get("Location")) // nothing leads to the create itself, which names no thing
 	if err != nil {
 		return err
 	}
@@ -172,60 +170,6 @@ func AreAlike(one, other scenario.Interaction) error {
 		return scenario.Untried("it was inferred, and the service responds to each create alike")
 	}
 	return nil
-}
-
-// Created returns what a response says was created, and the path at which it can be deleted; or nil, if nothing
-// was created, or the document has no DELETE for it.
-func (s *Drafts) Created(got scenario.Interaction) (thing *scenario.Thing, path string) {
-	operation := s.Document.Find(got.Method, got.Path)
-	x := s.createdBy(operation, got)
-	if x == nil || x.Operations[http.MethodDelete] == nil {
-		return nil, ""
-	}
-	remove := x.Operations[http.MethodDelete]
-	thing = x.Thing(IdentityIn(x, operation, got))
-	path = s.Resources.UseOf(remove).Fill(remove, remove.Template, thing)
-	// Of what is below another resource the path lacks that: /tickets/{id}/comments/7.
-	isPart := strings.Contains(path, "{")
-	if thing.ID == nil || isPart {
-		return nil, ""
-	}
-	return thing, path
-}
-
-// createdBy is the resource of which a response says that one was created, or nil.
-func (s *Drafts) createdBy(operation *document.Operation, got scenario.Interaction) *resources.Resource {
-	isReplaced := got.Method == http.MethodPut && got.Status != http.StatusCreated
-	isSuccess := got.Status < http.StatusMultipleChoices && !isReplaced
-	if operation == nil || !isSuccess {
-		return nil
-	}
-	x := s.Resources.Of(operation)
-	if x == nil {
-		return nil
-	}
-	if isCreate := operation == x.Create || operation == x.Operations[http.MethodPut]; !isCreate {
-		return nil
-	}
-	return x
-}
-
-// IdentityIn is the identity of what a response says was created, or nil.
-func IdentityIn(x *resources.Resource, operation *document.Operation, got scenario.Interaction) any {
-	if got.Method == http.MethodPut {
-		return operation.LastPathValue(got.Path)
-	}
-	if !x.IsAssigned {
-		// A service may take a body that is wrong behind its first value.
-		sent, _ := jsonvalue.DecodeLoosely(got.RequestBody)
-		return jsonvalue.Object(sent)[x.Member]
-	}
-	if id := got.Object()[x.Member]; id != nil {
-		return id
-	}
-	// No path, if it leads elsewhere.
-	path, _, _ := LeadsTo(got, got.Header.Get("Location"))
-	return x.InPath(path)
 }
 
 // orNil is a body that may be none.

@@ -14,7 +14,7 @@
 // those of all other things.
 //
 // creation.go creates things, and learns their identities of the responses. shows.go says whether a response has what
-// was sent. request.go makes the requests. walk.go goes where a response leads. trial.go has what tests say.
+// was sent. request.go makes the requests. trial.go has what tests say.
 package draft
 
 import (
@@ -25,6 +25,7 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/lessons"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
+	"github.com/plantstore/plantstore/api/contracttest/internal/world"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
@@ -33,6 +34,7 @@ type Drafts struct {
 	Document  *document.Document
 	Judge     *judge.Judge
 	Resources *resources.Set
+	World     *world.World
 	Lessons   *lessons.Lessons
 	Values    *values.Generator
 }

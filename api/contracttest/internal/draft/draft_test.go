@@ -18,6 +18,7 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/lessons"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
+	"github.com/plantstore/plantstore/api/contracttest/internal/world"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
@@ -37,11 +38,14 @@ func library(t *testing.T, declared ...scenario.Resource) *Drafts {
 	read, err := libraryRead()
 	must.NoError(t, err)
 	generator := values.New(values.Settings{Values: map[string]string{"X-Note": "given"}})
+	found := resources.Find(read, generator, resources.Declarations{Resources: declared})
+	known := world.New(read, found)
 	return &Drafts{
 		Document:  read,
 		Judge:     judge.New(read, nil, judge.Settings{}),
-		Resources: resources.Find(read, generator, resources.Declarations{Resources: declared}),
-		Lessons:   lessons.New(read, generator),
+		Resources: found,
+		World:     known,
+		Lessons:   lessons.New(known, generator),
 		Values:    generator,
 	}
 }

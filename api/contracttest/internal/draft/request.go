@@ -114,3 +114,28 @@ func (d *Draft) Required(operation *document.Operation, query url.Values, header
 	}
 	return pairs
 }
+
+// FirstPage is the request of the first page of a list.
+func (d *Draft) FirstPage(id string, query url.Values) (request scenario.Request, err error) {
+	operation := d.Document.Operation(id)
+	if operation == nil {
+		return request, noOperation(id)
+	}
+	return scenario.Request{
+		Method: operation.Method,
+		Path:   operation.Template,
+		Query:  []string{query.Encode()},
+		Header: http.Header{},
+	}, nil
+}
+
+// NextPage is the request to which the Link of a page leads, if it has one.
+func (d *Draft) NextPage(page scenario.Interaction) (next scenario.Request, isThere bool, err error) {
+	link := page.NextLink()
+	if link == "" {
+		return next, false, nil
+	}
+	next = scenario.Request{Method: page.Method, Header: http.Header{}}
+	next.Path, next.Query, err = page.LeadsTo(link)
+	return next, true, err
+}

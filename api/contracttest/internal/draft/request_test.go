@@ -44,7 +44,7 @@ func TestRequiredCondition(t *testing.T) {
 func TestFilledPath(t *testing.T) {
 	t.Parallel()
 	drafts := library(t)
-	drafts.Lessons.Learn(scenario.Interaction{Method: http.MethodGet, Path: "/shelves/s9", Status: 200})
+	drafts.World.Learn(scenario.Interaction{Method: http.MethodGet, Path: "/shelves/s9", Status: 200})
 	d := drafts.Draft("a test")
 	for _, c := range []struct{ operation, path, want string }{
 		{"getSeat", "/desks/{desk}/seats/{seat}", "/desks/Ficus/seats/1"},

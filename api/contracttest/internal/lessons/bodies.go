@@ -7,8 +7,8 @@ import (
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
-	"github.com/plantstore/plantstore/api/contracttest/internal/known"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
+	"github.com/plantstore/plantstore/api/contracttest/internal/world"
 )
 
 // Body is the body of a request with what the service is known to need, and the names of what it names. keeps is the
@@ -90,7 +90,7 @@ func (l *Lessons) filler(operation *document.Operation, lesson Lesson) *filler {
 		Lessons: l,
 		lesson:  lesson,
 		schema:  operation.BodySchema(),
-		own:     known.NounsOf(operation.Template, ""),
+		own:     world.NounsOf(operation.Template, ""),
 	}
 }
 
@@ -140,7 +140,7 @@ func (f *filler) member(property *schema.Schema, value any, place string, levels
 	}
 	found := f.value(f.values.Scalar(property), f.referenceNames(property, place))
 	name := place[strings.LastIndex(place, "/")+1:]
-	isReference := len(known.Elsewhere(name)) > 0
+	isReference := len(world.Elsewhere(name)) > 0
 	if isReference || found != nil {
 		f.needs = append(f.needs, name)
 	}
@@ -181,12 +181,12 @@ func (f *filler) referenceNames(property *schema.Schema, place string) (names []
 	path := strings.Split(strings.ReplaceAll(place, "/*", ""), "/")
 	name := path[len(path)-1]
 	isID := slices.Contains([]string{"id", "uuid"}, strings.ToLower(name))
-	names = known.Elsewhere(name)
+	names = world.Elsewhere(name)
 	switch {
 	case isID: // {"ticket": {"id": …}} is {"ticket_id": …}
-		names = known.Elsewhere(path[len(path)-2] + "_" + name)
+		names = world.Elsewhere(path[len(path)-2] + "_" + name)
 	case len(names) == 0 && isIdentityFormat(property):
-		names = []string{known.Singular(name) + "id"}
+		names = []string{world.Singular(name) + "id"}
 	}
 	return slices.DeleteFunc(names, f.isOwn)
 }

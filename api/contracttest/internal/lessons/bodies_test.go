@@ -10,7 +10,9 @@ import (
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
+	"github.com/plantstore/plantstore/api/contracttest/internal/world"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
@@ -21,11 +23,25 @@ import (
 var ordersDocument string
 
 // ordersRead is what is known of ordersDocument before there is a response. The options give a tenant.
-func ordersRead(t *testing.T) *Lessons {
+func ordersRead(t *testing.T) *taught {
 	t.Helper()
 	read, err := document.Parse([]byte(ordersDocument))
 	must.NoError(t, err)
-	return New(read, values.New(values.Settings{Values: map[string]string{"tenant_id": "given"}}))
+	return taughtOf(read, values.Settings{Values: map[string]string{"tenant_id": "given"}})
+}
+
+// taught are lessons with what teaches them.
+type taught struct {
+	*Lessons
+	*world.World
+	document *document.Document
+}
+
+// taughtOf are the lessons of a document before there is a response.
+func taughtOf(read *document.Document, settings values.Settings) *taught {
+	generator := values.New(settings)
+	known := world.New(read, resources.Find(read, generator, resources.Declarations{}))
+	return &taught{New(known, generator), known, read}
 }
 
 // filledBody is a case of TestBody.

@@ -9,14 +9,15 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/schematest"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
-	"github.com/plantstore/plantstore/api/contracttest/internal/known"
+	"github.com/plantstore/plantstore/api/contracttest/internal/values"
+	"github.com/plantstore/plantstore/api/contracttest/internal/world"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
 // customer is what is known of a customer, under the names of its path, or nothing.
-func customer(l *Lessons) string {
+func customer(l *taught) string {
 	getCustomer := l.document.Operation("getCustomer")
-	text, _ := l.Text(getCustomer.Parameters[0], known.InPath(getCustomer.Template, "customer"))
+	text, _ := l.Text(getCustomer.Parameters[0], world.InPath(getCustomer.Template, "customer"))
 	return text
 }
 
@@ -75,7 +76,7 @@ func TestLearnByStatus(t *testing.T) {
 }
 
 // pathOf is a path with what is known of its parameters.
-func pathOf(l *Lessons, id string, isOpen func(*document.Parameter) bool) string {
+func pathOf(l *taught, id string, isOpen func(*document.Parameter) bool) string {
 	operation := l.document.Operation(id)
 	path := operation.Template
 	for name, text := range l.Path(operation, isOpen) {
@@ -167,22 +168,6 @@ func TestOddPath(t *testing.T) {
 	}
 }
 
-// Only so many refusals are remembered, of operations whose bodies name nothing.
-func TestRefusals(t *testing.T) {
-	t.Parallel()
-	l := ordersRead(t)
-	l.Learn(scenario.Interaction{Method: http.MethodGet, Path: "/customers", Status: 404})
-	if len(l.refused) != 0 {
-		t.Error("a path without parameters has refused a value")
-	}
-	for i := range 10_005 {
-		l.Learn(scenario.Interaction{Method: http.MethodGet, Path: fmt.Sprint("/customers/", i), Status: 404})
-	}
-	if len(l.refused) != 10_000 {
-		t.Errorf("%d refusals are remembered", len(l.refused))
-	}
-}
-
 // What is taught of an operation is known in all tests, and a copy of it stays as it was.
 func TestTeach(t *testing.T) {
 	t.Parallel()
@@ -230,8 +215,7 @@ func TestRefers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l := New(read, ordersRead(t).values)
-		if got := l.Of(read.Operation("createNote")).hasReferences; got != c.want {
+		if got := taughtOf(read, values.Settings{}).Of(read.Operation("createNote")).hasReferences; got != c.want {
 			t.Errorf("%s refers to something: %v", c.schema, got)
 		}
 	}

@@ -7,22 +7,22 @@ import (
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
-	"github.com/plantstore/plantstore/api/contracttest/internal/known"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
+	"github.com/plantstore/plantstore/api/contracttest/internal/world"
 )
 
 // IsReference reports whether a parameter names something that exists, by its own name.
 func IsReference(parameter *document.Parameter) bool {
-	return parameter.In == "path" || len(known.Elsewhere(parameter.Name)) > 0
+	return parameter.In == "path" || len(world.Elsewhere(parameter.Name)) > 0
 }
 
 // NamesOf are the names under which a parameter that is not in the path is looked up, or none. An integer may name
 // something, too: the required project of /tasks?project=7 does, if a response has shown the id of a project.
 func NamesOf(parameter *document.Parameter) []string {
-	names := known.Elsewhere(parameter.Name)
+	names := world.Elsewhere(parameter.Name)
 	wanted, _ := document.ParameterSchema(parameter)
 	if len(names) == 0 && isIdentityFormat(wanted) {
-		return []string{known.Singular(parameter.Name) + "id"}
+		return []string{world.Singular(parameter.Name) + "id"}
 	}
 	return names
 }
@@ -39,7 +39,7 @@ func (l *Lessons) Text(parameter *document.Parameter, names []string) (text stri
 
 // value is a known value that a schema allows, or nil.
 func (l *Lessons) value(wanted *schema.Schema, names []string) (found any) {
-	l.pool.Find(names, func(entry known.Entry) bool {
+	l.world.Find(names, func(entry world.Entry) bool {
 		found = l.fitting(wanted, entry.Value)
 		return found != nil
 	})
@@ -115,32 +115,37 @@ func (s *pathSearch) open(i int) *document.Parameter {
 }
 
 // find finds a value for a parameter of the path: one that was seen right there, or else anywhere.
-func (s *pathSearch) find(i int, parameter *document.Parameter) (found known.Entry, ok bool) {
+func (s *pathSearch) find(i int, parameter *document.Parameter) (found world.Entry, ok bool) {
 	wanted, _ := document.ParameterSchema(parameter)
 	isLast := i == len(s.operation.PathNames)-1
-	fits := func(entry known.Entry) bool {
+	fits := func(entry world.Entry) bool {
 		_, canBeWritten := document.Written(parameter, s.fitting(wanted, entry.Value))
-		isRefused := isLast && s.hasRefused(s.operation, entry.Value)
-		return canBeWritten && !isRefused
+		isMissing := isLast && s.mayBeMissing(entry.Value)
+		return canBeWritten && !isMissing
 	}
-	isThere := func(entry known.Entry) bool { return entry.Place.Shape == s.operation.Prefix(i-1) }
-	names := namesInPath(s.operation, i)
-	found, ok = s.pool.Find(names, func(entry known.Entry) bool { return isThere(entry) && fits(entry) })
+	isThere := func(entry world.Entry) bool { return entry.Place.Shape == s.operation.Prefix(i-1) }
+	names := world.NamesInPath(s.operation, i)
+	found, ok = s.world.Find(names, func(entry world.Entry) bool { return isThere(entry) && fits(entry) })
 	if !ok {
-		found, ok = s.pool.Find(names, fits)
+		found, ok = s.world.Find(names, fits)
 	}
 	return found, ok
 }
 
+// mayBeMissing reports whether the operation has not found a value, and nothing that its body names can be why.
+func (s *pathSearch) mayBeMissing(value any) bool {
+	return s.world.IsMissing(s.operation, value) && !s.Of(s.operation).hasReferences
+}
+
 // aboveEntry is the parameter of the path, if it is open, that belongs to an entry further down in it, or nothing: what
 // the same object has under its name, or what was above the entry where that was seen.
-func (s *pathSearch) aboveEntry(entry known.Entry, at, above int) string {
+func (s *pathSearch) aboveEntry(entry world.Entry, at, above int) string {
 	parameter := s.open(above)
 	if parameter == nil {
 		return ""
 	}
 	wanted, _ := document.ParameterSchema(parameter)
-	for _, name := range known.InPath(s.operation.Template, parameter.Name) {
+	for _, name := range world.InPath(s.operation.Template, parameter.Name) {
 		if value := entry.Beside[name]; value != nil {
 			text, _ := document.Written(parameter, s.fitting(wanted, value))
 			return text
@@ -150,9 +155,4 @@ func (s *pathSearch) aboveEntry(entry known.Entry, at, above int) string {
 		return entry.Place.Trail[above]
 	}
 	return ""
-}
-
-// namesInPath are the names under which a parameter of a path is looked up: what was accepted there comes first.
-func namesInPath(operation *document.Operation, i int) []string {
-	return append([]string{operation.Prefix(i)}, known.InPath(operation.Template, operation.PathNames[i])...)
 }

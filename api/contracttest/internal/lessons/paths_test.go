@@ -24,8 +24,7 @@ func TestKnownPath(t *testing.T) {
 	t.Parallel()
 	read, err := document.Parse([]byte(boardsDocument))
 	must.NoError(t, err)
-	generator := values.New(values.Settings{})
-	lessons := New(read, generator)
+	lessons := taughtOf(read, values.Settings{})
 	learn := func(method, path string, status int, body string) {
 		lessons.Learn(scenario.Interaction{Method: method, Path: path, Status: status, Body: []byte(body)})
 	}
@@ -33,7 +32,7 @@ func TestKnownPath(t *testing.T) {
 		operation := read.Operation(id)
 		path := operation.Template
 		isOpen := func(*document.Parameter) bool { return true }
-		for name, text := range lessons.For(generator.ForTest(t.Name())).Path(operation, isOpen) {
+		for name, text := range lessons.For(lessons.values.ForTest(t.Name())).Path(operation, isOpen) {
 			path = strings.ReplaceAll(path, "{"+name+"}", text)
 		}
 		return path
@@ -101,7 +100,7 @@ func TestNamesOf(t *testing.T) {
 func TestUnknownText(t *testing.T) {
 	t.Parallel()
 	parameter := schematest.Parameter(t, `{"name":"room_id","in":"query","content":{"application/json":{"schema":{"type":"string"}}}}`)
-	if text, ok := New(nil, values.New(values.Settings{})).Text(parameter, []string{"roomid"}); ok {
+	if text, ok := ordersRead(t).Text(parameter, []string{"roomid"}); ok {
 		t.Errorf("it is %q", text)
 	}
 }
@@ -131,7 +130,7 @@ func TestAbove(t *testing.T) {
 	} {
 		read, err := document.Parse([]byte(boardsDocument))
 		must.NoError(t, err)
-		l := New(read, values.New(values.Settings{Values: c.given}))
+		l := taughtOf(read, values.Settings{Values: c.given})
 		// That there is no such board says nothing of a room.
 		l.Learn(scenario.Interaction{Method: http.MethodGet, Path: "/rooms/r9/boards/r1", Status: 404})
 		l.Learn(scenario.Interaction{Method: http.MethodGet, Path: c.path, Status: 200, Body: []byte(c.body)})

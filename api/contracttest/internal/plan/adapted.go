@@ -6,9 +6,9 @@ import (
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/draft"
-	"github.com/plantstore/plantstore/api/contracttest/internal/known"
 	"github.com/plantstore/plantstore/api/contracttest/internal/lessons"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
+	"github.com/plantstore/plantstore/api/contracttest/internal/world"
 )
 
 // A request is adapted when it is sent, not when its test is made: what is known of the service grows meanwhile. Only
@@ -44,7 +44,7 @@ func adapted(d *draft.Draft, c *single) (filled *single, needs []string) {
 }
 
 // fillPath replaces placeholders in a path with known values. Where something below the resource of a test is known, but nothing creates
-// it, the whole path is of what is known.
+// it, the whole path is of what is world.
 func (c *single) fillPath(d *draft.Draft, made *single) {
 	names := c.operation.PathNames
 	// The path of /tickets/{id}/close names a ticket, and then something of it.
@@ -95,7 +95,7 @@ func namesOf(d *draft.Draft, c *single, parameter *document.Parameter) []string 
 	case c.isSettled(parameter):
 		return nil
 	}
-	return known.InPath(c.operation.Template, parameter.Name)
+	return world.InPath(c.operation.Template, parameter.Name)
 }
 
 // isSettled reports whether a test is about a parameter, or creates what it names.

@@ -42,7 +42,7 @@ func identitiesDiffer(t *draft.Trial, x *resources.Resource) {
 	}
 	seen := map[string]bool{}
 	for _, got := range atOnce(t, calls) {
-		id := fmt.Sprint(draft.IdentityIn(x, x.Create, got))
+		id := fmt.Sprint(x.IdentityIn(x.Create, got))
 		if seen[id] {
 			t.Check(oneIdentity(x, id))
 		}

@@ -54,7 +54,7 @@ func (l *location) find() (err error) {
 	if err != nil {
 		return err
 	}
-	l.path, l.query, err = draft.LeadsTo(l.created, value)
+	l.path, l.query, err = l.created.LeadsTo(value)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (l *location) differs(value string) error {
 // lacksBase reports whether a Location would lead to a path of the document, if it had the path that comes before those
 // of the document: /things/7 of a service at http://plants.example/api.
 func (l *location) lacksBase(value string) bool {
-	base, err := url.Parse(draft.TargetOf(l.created))
+	base, err := url.Parse(l.created.ServiceURL())
 	if err != nil || strings.HasPrefix(value, "//") { // another host
 		return false
 	}
@@ -103,7 +103,7 @@ func leadsElsewhere(x scenario.Interaction, reference string) bool {
 		return false
 	}
 	to, err := from.Parse(reference)
-	return err == nil && !strings.HasPrefix(to.String(), draft.TargetOf(x)+"/")
+	return err == nil && !strings.HasPrefix(to.String(), x.ServiceURL()+"/")
 }
 
 // compare compares what is there with what was created. An assigned identity is compared with that of the response, and

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/plantstore/plantstore/api/contracttest/internal/draft"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
@@ -86,7 +85,7 @@ func (t *listTest) pages(query url.Values, byAfter bool) iter.Seq[page] {
 			if reference == "" {
 				request.Query = t.Required(l.ReadBy, r.query, http.Header{})
 			} else {
-				request.Path, request.Query, err = draft.LeadsTo(t.last, reference)
+				request.Path, request.Query, err = t.last.LeadsTo(reference)
 				t.Check(err)
 			}
 			if goesOn := yield(r.found); !goesOn || r.found.end != another {
@@ -137,7 +136,7 @@ func (r *reader) read(x scenario.Interaction) (reference string, err error) {
 //	[…]                                      count, or after the last item
 func (r *reader) next(x scenario.Interaction) (end pageEnd, reference string) {
 	isEmpty := len(r.found.ids) == 0
-	link := draft.NextLink(x)
+	link := x.NextLink()
 	followsLink := !r.byAfter && !isEmpty
 	switch {
 	case link != "" && followsLink:

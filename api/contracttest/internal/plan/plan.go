@@ -73,6 +73,7 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/lessons"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
+	"github.com/plantstore/plantstore/api/contracttest/internal/world"
 	"github.com/plantstore/plantstore/api/contracttest/report"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
@@ -135,13 +136,16 @@ func New(judge *judge.Judge, settings Settings) *Planner {
 		body := operation.BodySchema()
 		operation.LacksBody = body != nil && !trial.Fits(body, trial.Base(body))
 	}
+	found := resources.Find(judge.Document, generator, settings.Declared)
+	known := world.New(judge.Document, found)
 	return &Planner{
 		Settings: settings,
 		Drafts: &draft.Drafts{
 			Document:  judge.Document,
 			Judge:     judge,
-			Resources: resources.Find(judge.Document, generator, settings.Declared),
-			Lessons:   lessons.New(judge.Document, generator),
+			Resources: found,
+			World:     known,
+			Lessons:   lessons.New(known, generator),
 			Values:    generator,
 		},
 		made: map[*document.Operation]*operationTests{},

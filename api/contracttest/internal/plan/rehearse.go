@@ -37,8 +37,8 @@ func (p *Planner) rehearsals() iter.Seq[Test] {
 			deletes = len(operations)
 		}
 		added := -1
-		for round := 0; round < mostRounds && added < p.Lessons.Added(); round++ {
-			added = p.Lessons.Added()
+		for round := 0; round < mostRounds && added < p.World.Added(); round++ {
+			added = p.World.Added()
 			if !p.rehearse(operations[:deletes], yield) {
 				return
 			}

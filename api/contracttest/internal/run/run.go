@@ -62,9 +62,6 @@ type Runner struct {
 	mu     sync.Mutex
 	silent map[scenario.Cause]bool // causes of requests that got no response
 	closed sync.Map                // operations that have asked for credentials when none were given
-	found  sync.Map                // operations that have created what a GET has found
-	// What was created and not deleted since, by the path at which it can be.
-	created map[string]*scenario.Thing
 }
 
 // judge is that of the plan: tests and responses are judged by the same document.
@@ -110,37 +107,6 @@ func (s *session) run() scenario.Outcome {
 	return scenario.Outcome{Failures: s.failures, Untried: untried}
 }
 
-// remember notes what a response says was created, or deleted.
-func (r *Runner) remember(x scenario.Interaction) {
-	r.Plan.Lessons.Learn(x)
-	thing, path := r.Plan.Created(x)
-	done := x.Status < http.StatusMultipleChoices
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	switch {
-	case thing != nil && r.created == nil:
-		r.created = map[string]*scenario.Thing{path: thing}
-	case thing != nil:
-		r.created[path] = thing
-	case done && x.Method == http.MethodDelete:
-		delete(r.created, x.Path)
-	case done && x.Method == http.MethodGet && r.created[x.Path] != nil:
-		r.found.Store(r.created[x.Path].Creator, true)
-	}
-}
-
-// creatorOf is the operation that has created what a path leads to, or nothing.
-func (r *Runner) creatorOf(path string) string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for created, thing := range r.created {
-		if path == created || strings.HasPrefix(path, created+"/") {
-			return thing.Creator
-		}
-	}
-	return ""
-}
-
 // removeTimeout is how long the removal of what was created may take.
 const removeTimeout = 30 * time.Second
 
@@ -156,10 +122,7 @@ func (r *Runner) RemoveCreated(ctx context.Context, target Target) {
 	ctx, cancel := context.WithTimeout(ctx, removeTimeout)
 	defer cancel()
 	target.URL = strings.TrimSuffix(target.URL, "/")
-	r.mu.Lock()
-	left := r.created
-	r.created = nil
-	r.mu.Unlock()
+	left := r.Plan.World.TakeCreated()
 	for _, path := range slices.Sorted(maps.Keys(left)) {
 		s := &session{
 			Runner:   r,

@@ -78,7 +78,7 @@ func (s *session) send(request scenario.Request) error {
 		return err
 	}
 	s.last = x
-	s.remember(x)
+	s.Plan.World.Learn(x)
 	s.failures = append(s.failures, s.Observe(x, s.test.Name, s.asked)...)
 	if x.Status == http.StatusTooManyRequests && !s.mayBeLimited {
 		return limited

@@ -227,9 +227,7 @@ func (s *session) Named(wrong error) error {
 	if !is || s.last.Status != http.StatusNotFound {
 		return wrong
 	}
-	creator := s.creatorOf(s.last.Path)
-	_, wasFound := s.found.Load(creator)
-	if creator != "" && !wasFound {
+	if creator := s.Plan.World.NeverFound(s.last.Path); creator != "" {
 		broken.Cause = scenario.Cause{Kind: scenario.CreatedIsNotFound, Operation: creator}
 		return broken
 	}

@@ -1,4 +1,4 @@
-package known
+package world
 
 import (
 	"encoding/json"
@@ -12,19 +12,19 @@ func object(name string, value any) map[string]any { return map[string]any{name:
 // The newest value is found first, what is dropped is not found any more, and only the last ones are kept.
 func TestNewest(t *testing.T) {
 	t.Parallel()
-	pool := &Pool{}
+	p := &pool{}
 	all := func() (found []any) {
-		pool.Find([]string{"flowid"}, func(entry Entry) bool {
+		(&World{seen: *p}).Find([]string{"flowid"}, func(entry Entry) bool {
 			found = append(found, entry.Value)
 			return false
 		})
 		return found
 	}
 	for number := range 10 {
-		pool.Learn([]string{"flow"}, object("id", json.Number("1"+string(rune('0'+number)))), Place{})
+		p.learn([]string{"flow"}, object("id", json.Number("1"+string(rune('0'+number)))), Place{})
 	}
-	pool.Learn([]string{"flow"}, object("id", json.Number("15")), Place{})
-	pool.Drop([]string{"flowid"}, "18")
+	p.learn([]string{"flow"}, object("id", json.Number("15")), Place{})
+	p.drop([]string{"flowid"}, "18")
 	want := []any{json.Number("15"), json.Number("19"), json.Number("17"), json.Number("16"), json.Number("14"), json.Number("13"), json.Number("12")}
 	if got := all(); !slices.Equal(got, want) {
 		t.Errorf("found %v, want %v", got, want)

@@ -1,4 +1,4 @@
-package known
+package world
 
 import (
 	"encoding/json"
@@ -9,7 +9,7 @@ import (
 )
 
 // everything is what a pool has, a line for each name.
-func everything(p *Pool) (lines []string) {
+func everything(p *pool) (lines []string) {
 	for name, entries := range p.entries {
 		line := name + ":"
 		for _, entry := range entries {
@@ -54,9 +54,9 @@ func TestLearn(t *testing.T) {
 		{"too deep", deep(4), nil},
 		{"no object", "f1", nil},
 	} {
-		pool := &Pool{}
-		pool.Learn([]string{"flow"}, c.value, Place{})
-		if got := everything(pool); !slices.Equal(got, c.want) {
+		p := &pool{}
+		p.learn([]string{"flow"}, c.value, Place{})
+		if got := everything(p); !slices.Equal(got, c.want) {
 			t.Errorf("%s: there is %q, want %q", c.name, got, c.want)
 		}
 	}
@@ -65,12 +65,12 @@ func TestLearn(t *testing.T) {
 // A value is kept with its place, and with what else identifies its object.
 func TestEntry(t *testing.T) {
 	t.Parallel()
-	pool := &Pool{}
+	p := &pool{}
 	place := Place{Shape: "/pools/{}", Trail: []string{"p1"}}
 	value := map[string]any{"id": "f1", "flow_names": "a", "size": json.Number("7"), "done": true, "inner": object("inner_id", "i1")}
-	pool.Learn([]string{"flow"}, []any{value}, place)
+	p.learn([]string{"flow"}, []any{value}, place)
 	for name, want := range map[string]string{"flowid": "map[flowname:a id:f1 size:7]", "innerid": "map[innerid:i1]"} {
-		got, ok := pool.Find([]string{name}, func(Entry) bool { return true })
+		got, ok := (&World{seen: *p}).Find([]string{name}, func(Entry) bool { return true })
 		if !ok || fmt.Sprint(got.Beside) != want || fmt.Sprint(got.Place) != fmt.Sprint(place) {
 			t.Errorf("%s is beside %v at %v", name, got.Beside, got.Place)
 		}
@@ -80,10 +80,10 @@ func TestEntry(t *testing.T) {
 // Find takes the first name that has a suitable value, and says if there is none.
 func TestFindFirst(t *testing.T) {
 	t.Parallel()
-	pool := &Pool{}
-	pool.Add("a", Entry{Value: "a1"})
-	pool.Add("b", Entry{Value: "b1"})
-	pool.Add("b", Entry{Value: "b2"})
+	p := &pool{}
+	p.add("a", Entry{Value: "a1"})
+	p.add("b", Entry{Value: "b1"})
+	p.add("b", Entry{Value: "b2"})
 	for _, c := range []struct {
 		names []string
 		fits  string
@@ -96,7 +96,7 @@ func TestFindFirst(t *testing.T) {
 		{[]string{"a", "b"}, "c", nil},
 		{nil, "a", nil},
 	} {
-		got, ok := pool.Find(c.names, func(entry Entry) bool {
+		got, ok := (&World{seen: *p}).Find(c.names, func(entry Entry) bool {
 			return strings.HasPrefix(fmt.Sprint(entry.Value), c.fits) || c.fits == "ab"
 		})
 		if got.Value != c.want || ok != (c.want != nil) {
@@ -108,20 +108,20 @@ func TestFindFirst(t *testing.T) {
 // Only what was not known is counted, and what is dropped is not known any more, under none of its names.
 func TestAdded(t *testing.T) {
 	t.Parallel()
-	pool := &Pool{}
-	pool.Add("a", Entry{Value: "7"})
-	pool.Add("a", Entry{Value: json.Number("7")}) // it is written alike
-	pool.Add("a", Entry{Value: "8"})
-	pool.Add("b", Entry{Value: "7"})
-	if pool.Added() != 3 {
-		t.Errorf("%d values were added", pool.Added())
+	p := &pool{}
+	p.add("a", Entry{Value: "7"})
+	p.add("a", Entry{Value: json.Number("7")}) // it is written alike
+	p.add("a", Entry{Value: "8"})
+	p.add("b", Entry{Value: "7"})
+	if p.added != 3 {
+		t.Errorf("%d values were added", p.added)
 	}
-	pool.Drop([]string{"a", "b", "c"}, json.Number("7"))
-	if got := everything(pool); !slices.Equal(got, []string{"a: 8", "b:"}) {
+	p.drop([]string{"a", "b", "c"}, json.Number("7"))
+	if got := everything(p); !slices.Equal(got, []string{"a: 8", "b:"}) {
 		t.Errorf("there is %q", got)
 	}
-	if len(pool.entries) != 2 {
-		t.Errorf("there are %d names", len(pool.entries))
+	if len(p.entries) != 2 {
+		t.Errorf("there are %d names", len(p.entries))
 	}
 }
 
@@ -144,15 +144,15 @@ func TestDropBelow(t *testing.T) {
 		{"above it", Place{Shape: "/rooms"}, false},
 		{"nowhere", Place{}, false},
 	} {
-		pool := &Pool{}
-		pool.Add("a", Entry{Value: "other", Place: Place{Shape: "/others"}})
-		pool.Add("a", Entry{Value: "seen", Place: c.place})
-		pool.DropBelow(gone)
+		p := &pool{}
+		p.add("a", Entry{Value: "other", Place: Place{Shape: "/others"}})
+		p.add("a", Entry{Value: "seen", Place: c.place})
+		p.dropBelow(gone)
 		want := "a: other seen"
 		if c.want {
 			want = "a: other"
 		}
-		if got := everything(pool); len(got) != 1 || got[0] != want {
+		if got := everything(p); len(got) != 1 || got[0] != want {
 			t.Errorf("%s: there is %q, want %q", c.name, got, want)
 		}
 	}

@@ -1,18 +1,10 @@
-// Package known keeps values that responses have shown, under the names of what they identify. A request that needs
-// something that exists, as the flow of a deployment, finds the identity of one here.
-//
-// names.go says under which names a value is kept and looked up. An id in a response of /flows, and the flow_id of
-// anything else, have the same name: "flowid". This file keeps the values.
-//
-// A name may mislead. What is found here is therefore only a guess: a service that refuses it is not accused.
-package known
+package world
 
 import (
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 )
@@ -44,32 +36,22 @@ type Place struct {
 	Trail []string // the parameters, as they were sent
 }
 
-// Pool keeps values. Several goroutines may use it.
-type Pool struct {
-	mu      sync.Mutex
+// pool keeps values under the names of what they identify. A list of entries is never changed, but replaced.
+type pool struct {
 	entries map[string][]Entry // by name, the newest one last
-	added   int
+	added   int                // how many were not known before
 }
 
-// Learn keeps the values of a response, or of a request that has created something. Nouns say what the value is.
-func (p *Pool) Learn(nouns []string, value any, at Place) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.learn(nouns, Entry{Value: value, Place: at}, deepest)
+// learn keeps the values of a response, or of a request that has created something. Nouns say what the value is.
+func (p *pool) learn(nouns []string, value any, at Place) {
+	p.learnWithin(nouns, Entry{Value: value, Place: at}, deepest)
 }
 
-// Add keeps a value under a name.
-func (p *Pool) Add(name string, entry Entry) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.add(name, entry)
-}
-
-// learn is Learn with the lock held.
-func (p *Pool) learn(nouns []string, entry Entry, levels int) {
+// learnWithin keeps the values in the value of an entry.
+func (p *pool) learnWithin(nouns []string, entry Entry, levels int) {
 	items := jsonvalue.List(entry.Value)
 	for _, item := range items[:min(len(items), mostItems)] {
-		p.learn(nouns, Entry{Value: item, Place: entry.Place}, levels)
+		p.learnWithin(nouns, Entry{Value: item, Place: entry.Place}, levels)
 	}
 	object := jsonvalue.Object(entry.Value)
 	if levels == 0 {
@@ -103,12 +85,12 @@ func identities(object map[string]any, names []name) map[string]any {
 }
 
 // learnMember keeps a member of an object, or what is in it. An array of texts has several of what its name says.
-func (p *Pool) learnMember(nouns []string, name name, member Entry, levels int) {
+func (p *pool) learnMember(nouns []string, name name, member Entry, levels int) {
 	if items := jsonvalue.List(member.Value); len(items) > 0 && isIdentity(items[0]) {
 		member.Value = items[0]
 	}
 	if !isIdentity(member.Value) {
-		p.learn(nounsWithin(nouns, name), member, levels-1)
+		p.learnWithin(nounsWithin(nouns, name), member, levels-1)
 		return
 	}
 	for _, key := range keysOf(nouns, name) {
@@ -126,7 +108,7 @@ func isIdentity(value any) bool {
 }
 
 // add keeps a value, which is the newest one from now on.
-func (p *Pool) add(key string, entry Entry) {
+func (p *pool) add(key string, entry Entry) {
 	if p.entries == nil {
 		p.entries = map[string][]Entry{}
 	}
@@ -143,10 +125,8 @@ func without(entries []Entry, text string) []Entry {
 	return slices.DeleteFunc(slices.Clone(entries), func(other Entry) bool { return other.text == text })
 }
 
-// Drop forgets a value: it identifies nothing any more.
-func (p *Pool) Drop(names []string, value any) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+// drop forgets a value: it identifies nothing any more.
+func (p *pool) drop(names []string, value any) {
 	text := fmt.Sprint(value)
 	for _, name := range names {
 		if entries := p.entries[name]; len(entries) > 0 {
@@ -155,12 +135,10 @@ func (p *Pool) Drop(names []string, value any) {
 	}
 }
 
-// DropBelow forgets what was seen below a place: the parts of a thing go with it.
-func (p *Pool) DropBelow(gone Place) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+// dropBelow forgets what was seen below a place: the parts of a thing go with it.
+func (p *pool) dropBelow(gone Place) {
 	for name, entries := range p.entries {
-		p.entries[name] = slices.DeleteFunc(entries, func(entry Entry) bool { return entry.Place.isIn(gone) })
+		p.entries[name] = slices.DeleteFunc(slices.Clone(entries), func(entry Entry) bool { return entry.Place.isIn(gone) })
 	}
 }
 
@@ -168,25 +146,4 @@ func (p *Pool) DropBelow(gone Place) {
 func (p Place) isIn(other Place) bool {
 	levels := min(len(p.Trail), len(other.Trail))
 	return strings.HasPrefix(p.Shape, other.Shape) && slices.Equal(p.Trail[:levels], other.Trail)
-}
-
-// Find returns the newest value under the first of some names that has a suitable one, or false.
-func (p *Pool) Find(names []string, isSuitable func(Entry) bool) (found Entry, ok bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, name := range names {
-		for _, entry := range slices.Backward(p.entries[name]) {
-			if isSuitable(entry) {
-				return entry, true
-			}
-		}
-	}
-	return Entry{}, false
-}
-
-// Added is how many values were added so far.
-func (p *Pool) Added() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.added
 }

@@ -1,4 +1,4 @@
-package draft
+package scenario_test
 
 import (
 	"net/http"
@@ -23,15 +23,15 @@ func TestLeadsTo(t *testing.T) {
 		{reference: "http://\x00", ends: `leads to "http://\x00": parse "http://\x00": net/url: invalid control character in URL`},
 	} {
 		from := scenario.Interaction{URL: "http://library.example/api/notes?page=1", Path: "/notes"}
-		path, query, err := LeadsTo(from, c.reference)
-		if path != c.path || strings.Join(query, " ") != c.query || message(err) != c.ends {
+		path, query, err := from.LeadsTo(c.reference)
+		if path != c.path || strings.Join(query, " ") != c.query || said(err) != c.ends {
 			t.Errorf("%q leads to %q with %q, %v", c.reference, path, query, err)
 		}
 		if c.query == "" && query != nil {
 			t.Errorf("%q has the query %q", c.reference, query)
 		}
 	}
-	if _, _, err := LeadsTo(scenario.Interaction{URL: "http://\x00"}, "/notes"); err == nil {
+	if _, _, err := (scenario.Interaction{URL: "http://\x00"}).LeadsTo("/notes"); err == nil {
 		t.Error("what comes from nowhere leads somewhere")
 	}
 }
@@ -47,8 +47,16 @@ func TestNextLink(t *testing.T) {
 		`</a>; rel="prev"`:              "",
 		`</a>; rel="x", </b>; rel=next`: "/b",
 	} {
-		if got := NextLink(scenario.Interaction{Header: http.Header{"Link": {header}}}); got != want {
+		if got := (scenario.Interaction{Header: http.Header{"Link": {header}}}).NextLink(); got != want {
 			t.Errorf("of %s the next page is %q, want %q", header, got, want)
 		}
 	}
+}
+
+// said is what an error says; nothing, if there is none.
+func said(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }

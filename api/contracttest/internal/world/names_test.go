@@ -1,4 +1,4 @@
-package known
+package world
 
 import (
 	"strings"
@@ -130,9 +130,9 @@ func TestElsewhere(t *testing.T) {
 func TestWrappers(t *testing.T) {
 	t.Parallel()
 	for wrapper := range strings.FieldsSeq("data result results items content record values rows payload response entries elements object") {
-		pool := &Pool{}
-		pool.Learn([]string{"flow"}, object(wrapper, []any{object("id", "f1")}), Place{})
-		if got, _ := pool.Find([]string{"flowid"}, func(Entry) bool { return true }); got.Value != "f1" {
+		p := &pool{}
+		p.learn([]string{"flow"}, object(wrapper, []any{object("id", "f1")}), Place{})
+		if got, _ := (&World{seen: *p}).Find([]string{"flowid"}, func(Entry) bool { return true }); got.Value != "f1" {
 			t.Errorf("in %s there is %v", wrapper, got.Value)
 		}
 	}

@@ -1,9 +1,11 @@
-package known
+package world
 
 import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 )
 
 // Authors agree on words more than on how to join them: flow_id, flowId and the id of /flows are one name.
@@ -156,6 +158,11 @@ func InPath(template, parameter string) (names []string) {
 		names = append(names, noun+"id", noun+"name", noun+"key", noun+"slug")
 	}
 	return names
+}
+
+// NamesInPath are the names under which the i-th parameter of a path is looked up: what was accepted there comes first.
+func NamesInPath(operation *document.Operation, i int) []string {
+	return append([]string{operation.Prefix(i)}, InPath(operation.Template, operation.PathNames[i])...)
 }
 
 // identityWords are the last words of names of what identifies something.

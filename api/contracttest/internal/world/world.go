@@ -1,0 +1,236 @@
+// Package world remembers what exists in a service, as far as its responses have shown: what was created, seen, not found
+// and deleted, and below what. It is the only memory of that: a request that needs something that exists, as the flow of
+// a deployment, finds one here.
+//
+// [World.Learn] looks at each response. A response of GET /flows with {"id": "f1"} shows a "flowid"; a 404, or a DELETE,
+// says that a value names nothing; a 201 says that something exists, which is removed at the end of a run.
+//
+// pool.go keeps the values. names.go says under which names a value is kept and looked up: an id in a response of /flows,
+// and the flow_id of anything else, have the same name, "flowid". A name may mislead, so what is found is only a guess: a
+// service that refuses it is not accused.
+package world
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// World is what is known of a service. Several goroutines may use it.
+type World struct {
+	document  *document.Document
+	resources *resources.Set
+
+	mu   sync.Mutex
+	seen pool
+	// Values that an operation has not found, see notFound.
+	missing map[notFound]bool
+	// What was created and not deleted since, by the path at which it can be.
+	created map[string]*scenario.Thing
+	// Operations that have created what a GET has found.
+	found map[string]bool
+	nouns map[response][]string
+}
+
+// notFound says that an operation has not found a value that its path ends with. Another one may: some read by the name
+// what others change by the id.
+type notFound struct {
+	operation *document.Operation
+	value     string
+}
+
+// response is a response of an operation.
+type response struct {
+	operation *document.Operation
+	status    int
+}
+
+// New returns a world of which nothing is known yet.
+func New(of *document.Document, set *resources.Set) *World {
+	return &World{
+		document:  of,
+		resources: set,
+		missing:   map[notFound]bool{},
+		created:   map[string]*scenario.Thing{},
+		found:     map[string]bool{},
+		nouns:     map[response][]string{},
+	}
+}
+
+// Learn takes from a response what later requests may need.
+func (w *World) Learn(x scenario.Interaction) {
+	operation := w.document.Find(x.Method, x.Path)
+	isMissing := slices.Contains([]int{http.StatusNotFound, http.StatusGone}, x.Status)
+	isSuccess := x.Status >= http.StatusOK && x.Status < http.StatusMultipleChoices
+	switch {
+	case operation == nil: // outside the document
+	case isMissing:
+		w.learnMissing(operation, x.Path)
+	case isSuccess && x.Method == http.MethodDelete:
+		w.forget(operation, x.Path) // what the response shows is not there any more
+	case isSuccess:
+		w.learnSeen(operation, x)
+		w.learnCreated(operation, x)
+	}
+}
+
+// mostLearned is the longest response that is looked at for values.
+const mostLearned = 1 << 20
+
+// learnSeen learns which values exist.
+func (w *World) learnSeen(operation *document.Operation, x scenario.Interaction) {
+	if len(x.Body) > mostLearned {
+		return
+	}
+	received, err := x.Value()
+	if err != nil {
+		received, _ = jsonvalue.DecodeLoosely(x.Body) // what is no JSON has no values
+	}
+	var sent any
+	if creates(x) {
+		// Where the response has less, what was sent says what exists now.
+		sent, _ = jsonvalue.DecodeLoosely(x.RequestBody)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	at := w.learnPath(operation, x)
+	nouns := w.nounsOf(operation, x.Status)
+	w.seen.learn(nouns, sent, at)
+	w.seen.learn(nouns, received, at)
+}
+
+// nounsOf says what responses of an operation with a status are of, which takes a while to find out. The lock is held.
+func (w *World) nounsOf(operation *document.Operation, status int) []string {
+	key := response{operation, status}
+	if w.nouns[key] == nil {
+		w.nouns[key] = NounsOf(operation.Template, operation.ResultName(status))
+	}
+	return w.nouns[key]
+}
+
+// creates reports whether a request that was accepted seems to have created what its body says.
+func creates(x scenario.Interaction) bool {
+	isPost := x.Method == http.MethodPost && (x.Status == http.StatusCreated || len(x.Body) == 0)
+	return isPost || x.Method == http.MethodPut
+}
+
+// learnPath is the place of a path that a service has accepted. What is read or created there exists, so it is kept: of
+// other requests some are accepted for what does not exist. The lock is held.
+//
+//	GET /rooms/r1/boards/s1   200: what is below r1 is known, and s1 exists there
+func (w *World) learnPath(operation *document.Operation, x scenario.Interaction) Place {
+	trail := operation.PathValues(x.Path)
+	last := len(trail) - 1
+	if !operation.EndsWithParameter() {
+		return Place{Shape: operation.Prefix(last), Trail: trail}
+	}
+	above := Place{Shape: operation.Prefix(last - 1), Trail: trail[:last]}
+	exists := x.Method == http.MethodGet || x.Status == http.StatusCreated
+	if text, err := url.PathUnescape(trail[last]); err == nil && exists {
+		w.seen.add(operation.Prefix(last), Entry{Value: text, Place: above})
+	}
+	return above
+}
+
+// learnCreated remembers what a response says was created, or that a GET has found it.
+func (w *World) learnCreated(operation *document.Operation, x scenario.Interaction) {
+	thing, path := w.resources.Created(operation, x)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if thing != nil {
+		w.created[path] = thing
+	}
+	if known := w.created[x.Path]; known != nil && x.Method == http.MethodGet {
+		w.found[known.Creator] = true
+	}
+}
+
+// mostMissing is how many values are remembered that an operation did not find.
+const mostMissing = 10_000
+
+// learnMissing remembers that an operation has not found what its path names.
+func (w *World) learnMissing(operation *document.Operation, path string) {
+	value := operation.LastPathValue(path)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if value != nil && len(w.missing) < mostMissing {
+		w.missing[notFound{operation, fmt.Sprint(value)}] = true
+	}
+}
+
+// forget drops what was deleted at a path, and what was below it.
+func (w *World) forget(operation *document.Operation, path string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.created, path)
+	if !operation.EndsWithParameter() {
+		return
+	}
+	last := len(operation.PathNames) - 1
+	w.seen.drop(NamesInPath(operation, last), operation.LastPathValue(path))
+	w.seen.dropBelow(Place{Shape: operation.Prefix(last), Trail: operation.PathValues(path)})
+}
+
+// Find returns the newest value under the first of some names that has a suitable one, or false.
+func (w *World) Find(names []string, isSuitable func(Entry) bool) (found Entry, ok bool) {
+	for _, name := range names {
+		for _, entry := range slices.Backward(w.entries(name)) {
+			if isSuitable(entry) {
+				return entry, true
+			}
+		}
+	}
+	return Entry{}, false
+}
+
+// entries are the values under a name, the newest one last.
+func (w *World) entries(name string) []Entry {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.seen.entries[name]
+}
+
+// Added is how many values were found so far that were not known before.
+func (w *World) Added() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.seen.added
+}
+
+// IsMissing reports whether an operation has not found a value at the end of its path.
+func (w *World) IsMissing(operation *document.Operation, value any) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.missing[notFound{operation, fmt.Sprint(value)}]
+}
+
+// NeverFound is the operation that has created what a path leads to, if no GET has found anything that it has created;
+// else nothing.
+func (w *World) NeverFound(path string) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for created, thing := range w.created {
+		isThere := path == created || strings.HasPrefix(path, created+"/")
+		if isThere && !w.found[thing.Creator] {
+			return thing.Creator
+		}
+	}
+	return ""
+}
+
+// TakeCreated returns what was created and not deleted since, by the path at which it can be, once.
+func (w *World) TakeCreated() map[string]*scenario.Thing {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	left := w.created
+	w.created = map[string]*scenario.Thing{}
+	return left
+}
