@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"iter"
+	"net/http"
 	"net/url"
 	"runtime"
 )
@@ -21,9 +22,6 @@ type Engine interface {
 	CreateIfPossible(thing *Thing)
 	Do(call Call, expect Expectation) (Interaction, error)
 	Send(request Request, expect Expectation) (Interaction, error)
-	// FirstPage is the request of the first page of a list, NextPage that to which the Link of a page leads, if it does.
-	FirstPage(operation string, query url.Values) (Request, error)
-	NextPage(page Interaction) (next Request, isThere bool, err error)
 	// Named names the cause of what is wrong with the last response, if that makes all tests fail that begin alike.
 	Named(wrong error) error
 	// Beside returns what sends requests at the same time. Its function says what was wrong with their responses.
@@ -96,15 +94,11 @@ func (t *Trial) Send(request Request, expect Expectation) Interaction {
 // Pages reads the pages of an operation for a query, and those to which Link leads from it.
 func (t *Trial) Pages(operation string, query url.Values) iter.Seq[Interaction] {
 	return func(yield func(Interaction) bool) {
-		request, err := t.engine.FirstPage(operation, query)
-		t.endIf(err)
-		for isThere := true; isThere; {
-			page := t.Send(request, Accepted)
-			if !yield(page) {
-				return
-			}
-			request, isThere, err = t.engine.NextPage(page)
+		page := t.Do(Call{Operation: operation, Query: query}, Accepted)
+		for yield(page) && page.NextLink() != "" {
+			path, query, err := page.LeadsTo(page.NextLink())
 			t.Check(err)
+			page = t.Send(Request{Method: page.Method, Path: path, Query: query, Header: http.Header{}}, Accepted)
 		}
 	}
 }

@@ -2,7 +2,7 @@ package scenario
 
 import (
 	"errors"
-	"net/url"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -17,16 +17,8 @@ type listed struct {
 
 func (l *listed) Named(wrong error) error { return wrong }
 
-func (l *listed) FirstPage(string, url.Values) (Request, error) {
-	return Request{Path: l.pages[0]}, nil
-}
-
-func (l *listed) NextPage(page Interaction) (next Request, isThere bool, err error) {
-	i := slices.Index(l.pages, page.Path) + 1
-	if i == len(l.pages) {
-		return next, false, nil
-	}
-	return Request{Path: l.pages[i]}, true, nil
+func (l *listed) Do(Call, Expectation) (Interaction, error) {
+	return l.Send(Request{Path: l.pages[0]}, Accepted)
 }
 
 func (l *listed) Send(request Request, _ Expectation) (Interaction, error) {
@@ -34,7 +26,11 @@ func (l *listed) Send(request Request, _ Expectation) (Interaction, error) {
 	if request.Path == "wrong" {
 		return Interaction{}, errWrong
 	}
-	return Interaction{Path: request.Path}, nil
+	page := Interaction{Path: request.Path, URL: "http://x" + request.Path, Header: http.Header{}}
+	if next := slices.Index(l.pages, request.Path) + 1; next > 0 && next < len(l.pages) {
+		page.Header.Set("Link", "<"+l.pages[next]+">; rel=next")
+	}
+	return page, nil
 }
 
 func (l *listed) Beside() (Engine, func() error) {
@@ -69,8 +65,8 @@ func TestTry(t *testing.T) {
 // Pages are read as long as the test wants more, and there are more.
 func TestPages(t *testing.T) {
 	t.Parallel()
-	for wanted, want := range map[int]string{1: "a", 2: "a b", 9: "a b c"} {
-		engine := &listed{pages: []string{"a", "b", "c"}}
+	for wanted, want := range map[int]string{1: "/a", 2: "/a /b", 9: "/a /b /c"} {
+		engine := &listed{pages: []string{"/a", "/b", "/c"}}
 		err := Try(engine, func(t *Trial) {
 			seen := 0
 			for range t.Pages("list", nil) {

@@ -3,7 +3,6 @@ package draft
 import (
 	"maps"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
@@ -34,16 +33,10 @@ func (d *Draft) Request(call scenario.Call, etag string) (request scenario.Reque
 	if operation == nil {
 		return request, noOperation(call.Operation)
 	}
-	header := http.Header{}
-	maps.Copy(header, call.Header)
+	request = scenario.Request{Method: operation.Method, Path: operation.Template, Header: http.Header{}}
+	maps.Copy(request.Header, call.Header)
 	if etag != "" {
-		header.Set("If-Match", etag)
-	}
-	request = scenario.Request{
-		Method: operation.Method,
-		Path:   operation.Template,
-		Query:  d.Required(operation, call.Query, header),
-		Header: header,
+		request.Header.Set("If-Match", etag)
 	}
 	body := call.Body
 	if use := d.Resources.UseOf(operation); use != nil && call.Of != nil {
@@ -52,12 +45,37 @@ func (d *Draft) Request(call scenario.Call, etag string) (request scenario.Reque
 			body = use.WithIdentity(body, call.Of.ID)
 		}
 	}
-	request.Path = d.FilledPath(operation, request.Path)
+	slots := d.openSlots(operation, call, request)
+	slots.FillPath(d, slots.IsFree)
+	slots.Write(&request)
+	if len(call.Query) > 0 {
+		request.Query = append(request.Query, call.Query.Encode())
+	}
 	if mediaType, _ := operation.Body(); body != nil && mediaType != "" {
-		header.Set("Content-Type", mediaType)
+		request.Header.Set("Content-Type", mediaType)
 		request.Body = jsonvalue.Encode(body)
 	}
 	return Encoded(operation, request), nil
+}
+
+// openSlots are the slots of what an operation requires and a call leaves open.
+func (d *Draft) openSlots(operation *document.Operation, call scenario.Call, request scenario.Request) *Slots {
+	slots := &Slots{Operation: operation}
+	for _, parameter := range operation.Parameters {
+		isGiven := false
+		switch parameter.In {
+		case "path":
+			isGiven = !strings.Contains(request.Path, "{"+parameter.Name+"}")
+		case "query":
+			isGiven = call.Query.Has(parameter.Name)
+		case "header":
+			isGiven = request.Header.Get(parameter.Name) != ""
+		}
+		if !isGiven && d.Values.IsSent(parameter) {
+			slots.Free(parameter, d.Values)
+		}
+	}
+	return slots
 }
 
 // noOperation is a mistake of a test.
@@ -71,71 +89,4 @@ func Encoded(operation *document.Operation, request scenario.Request) scenario.R
 	}
 	request.Body = body
 	return request
-}
-
-// FilledPath fills what is left of a path template with what is known, or is the plainest.
-func (d *Draft) FilledPath(operation *document.Operation, path string) string {
-	isLeft := func(parameter *document.Parameter) bool { return strings.Contains(path, "{"+parameter.Name+"}") }
-	chosen := d.Lessons.Path(operation, isLeft)
-	for _, parameter := range operation.Parameters {
-		if parameter.In != "path" || !isLeft(parameter) {
-			continue
-		}
-		text := chosen[parameter.Name]
-		if text == "" {
-			text, _ = d.Values.BaseParameter(parameter)
-		}
-		path = strings.ReplaceAll(path, "{"+parameter.Name+"}", text)
-	}
-	return path
-}
-
-// Required returns the pairs of a query with what the operation requires, and adds headers that it
-// requires.
-func (d *Draft) Required(operation *document.Operation, query url.Values, header http.Header) (pairs []string) {
-	for _, parameter := range operation.Parameters {
-		if !d.Values.IsSent(parameter) {
-			continue
-		}
-		inQuery := parameter.In == "query" && !query.Has(parameter.Name)
-		inHeader := parameter.In == "header" && header.Get(parameter.Name) == ""
-		if inQuery {
-			// Else the service refuses the request.
-			text, _ := d.Values.BaseParameter(parameter)
-			pairs = append(pairs, text)
-		}
-		if inHeader {
-			text, _ := d.Values.BaseParameter(parameter)
-			header.Set(parameter.Name, text)
-		}
-	}
-	if len(query) > 0 {
-		pairs = append(pairs, query.Encode())
-	}
-	return pairs
-}
-
-// FirstPage is the request of the first page of a list.
-func (d *Draft) FirstPage(id string, query url.Values) (request scenario.Request, err error) {
-	operation := d.Document.Operation(id)
-	if operation == nil {
-		return request, noOperation(id)
-	}
-	return scenario.Request{
-		Method: operation.Method,
-		Path:   operation.Template,
-		Query:  []string{query.Encode()},
-		Header: http.Header{},
-	}, nil
-}
-
-// NextPage is the request to which the Link of a page leads, if it has one.
-func (d *Draft) NextPage(page scenario.Interaction) (next scenario.Request, isThere bool, err error) {
-	link := page.NextLink()
-	if link == "" {
-		return next, false, nil
-	}
-	next = scenario.Request{Method: page.Method, Header: http.Header{}}
-	next.Path, next.Query, err = page.LeadsTo(link)
-	return next, true, err
 }

@@ -1,7 +1,6 @@
 package draft
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -40,43 +39,45 @@ func TestRequiredCondition(t *testing.T) {
 	}
 }
 
-// What is left of a path is a known value, or else the plainest one. The rest stays as it is.
-func TestFilledPath(t *testing.T) {
+// What a call leaves open of a path is a known value, or else the plainest one.
+func TestOpenPath(t *testing.T) {
 	t.Parallel()
 	drafts := library(t)
 	drafts.World.Learn(scenario.Interaction{Method: http.MethodGet, Path: "/shelves/s9", Status: 200})
 	d := drafts.Draft("a test")
-	for _, c := range []struct{ operation, path, want string }{
-		{"getSeat", "/desks/{desk}/seats/{seat}", "/desks/Ficus/seats/1"},
-		{"getSeat", "/desks/d/seats/{seat}", "/desks/d/seats/1"},
-		{"getSeat", "/desks/{desk}/seats/4", "/desks/Ficus/seats/4"},
-		{"getSeat", "/desks/d/seats/4", "/desks/d/seats/4"},
-		{"getSeat", "/desks/{desk}/{desk}/seats/4", "/desks/Ficus/Ficus/seats/4"},
-		{"createBook", "/shelves/{code}/books", "/shelves/s9/books"},
-		{"createBook", "/shelves/{other}/books", "/shelves/{other}/books"},
-	} {
-		if got := d.FilledPath(d.Document.Operation(c.operation), c.path); got != c.want {
-			t.Errorf("%s with %s is %s, want %s", c.operation, c.path, got, c.want)
+	for operation, want := range map[string]string{"getSeat": "/desks/Ficus/seats/1", "createBook": "/shelves/s9/books"} {
+		request, err := d.Request(scenario.Call{Operation: operation}, "")
+		if err != nil || request.Path != want {
+			t.Errorf("the path of %s is %s, %v, want %s", operation, request.Path, err, want)
 		}
 	}
 }
 
-// What is filled already draws no value.
-func TestFilledPathDraws(t *testing.T) {
+// A slot is settled or free, and what was settled last counts. Others that have the same slots keep theirs.
+func TestSlots(t *testing.T) {
 	t.Parallel()
 	drafts := library(t)
 	seat := drafts.Document.Operation("getSeat")
-	drafts.Values.MarkIdentity(seat.Parameter("path", "desk").Schema)
-	d := drafts.Draft("a test")
-	var numbers []int
-	for _, path := range []string{"/desks/{desk}/seats/4", "/desks/d/seats/4", "/desks/d/seats/{seat}", "/desks/{desk}/seats/4"} {
-		var number int
-		if _, err := fmt.Sscanf(d.FilledPath(seat, path), "/desks/id%d/", &number); err == nil {
-			numbers = append(numbers, number)
+	desk, number := seat.Parameter("path", "desk"), seat.Parameter("path", "seat")
+	slots := Slots{Operation: seat}
+	slots.Free(desk, drafts.Values)
+	slots.Free(number, drafts.Values)
+	settled := slots
+	settled.Set(desk, "d")
+	settled.Set(desk, "e")
+	fresh := slots
+	fresh.FreshenPath(drafts.Draft("a test"))
+	without := settled
+	without.Unset(number)
+	for want, of := range map[string]*Slots{"/desks/Ficus/seats/1": &slots, "/desks/e/seats/1": &settled, "/desks/e/seats/{seat}": &without} {
+		request := scenario.Request{Path: seat.Template, Header: http.Header{}}
+		of.Write(&request)
+		if request.Path != want {
+			t.Errorf("the path is %s, want %s", request.Path, want)
 		}
 	}
-	if len(numbers) != 2 || numbers[1] != numbers[0]+1 {
-		t.Errorf("the desks have the numbers %v", numbers)
+	if fresh.IsFree(desk) || !fresh.IsFree(number) || !slots.IsFree(desk) || settled.IsFree(desk) || !settled.IsSettled(desk) || without.IsSettled(number) {
+		t.Error("a slot is free that is not, or the other way round")
 	}
 }
 

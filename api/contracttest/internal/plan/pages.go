@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -76,14 +75,13 @@ func (t *listTest) pages(query url.Values, byAfter bool) iter.Seq[page] {
 	return func(yield func(page) bool) {
 		l := t.list
 		r := &reader{list: l, query: query, byAfter: byAfter, number: firstPage(l)}
-		request := scenario.Request{Method: l.ReadBy.Method, Path: t.path(), Header: http.Header{}}
-		request.Query = t.Required(l.ReadBy, query, http.Header{})
+		request := t.requestOf(query)
 		for {
 			t.last = t.Send(request, scenario.Accepted)
 			reference, err := r.read(t.last)
 			t.Check(err)
 			if reference == "" {
-				request.Query = t.Required(l.ReadBy, r.query, http.Header{})
+				request = t.requestOf(r.query)
 			} else {
 				request.Path, request.Query, err = t.last.LeadsTo(reference)
 				t.Check(err)
@@ -105,15 +103,11 @@ func firstPage(l *resources.List) int {
 	return 1
 }
 
-// path is the path of the list, which may be below something that was created.
-func (t *listTest) path() string {
-	operation := t.list.ReadBy
-	use := t.Resources.UseOf(operation)
-	path := operation.Template
-	if use != nil {
-		path = use.Fill(operation, path, t.things[0].Parent)
-	}
-	return t.FilledPath(operation, path)
+// requestOf is the request of the list for a query. The list may be below something that was created.
+func (t *listTest) requestOf(query url.Values) scenario.Request {
+	request, err := t.Request(scenario.Call{Operation: t.list.ReadBy.ID, Of: t.things[0].Parent, Query: query}, "")
+	t.Check(err)
+	return request
 }
 
 // read reads a page and finds out where the next one is: at a reference in the response, which has precedence over

@@ -21,7 +21,7 @@ func (m *singleMaker) parameters() {
 		// Without a parameter of the path there would be another path.
 		if parameter.Required && parameter.In != "path" {
 			promise := scenario.Promise{Kind: scenario.ParameterKeyword, Place: parameter.Name, Keyword: "required", Duty: scenario.MustRefuse}
-			m.add(report.Name(promise), promise).refused(scenario.InvalidParameter, parameter.In, "/"+parameter.Name).unset(parameter)
+			m.add(report.Name(promise), promise).refused(scenario.InvalidParameter, parameter.In, "/"+parameter.Name).Unset(parameter)
 		}
 	}
 	if m.Rules.RefusesUnknown != nil {
@@ -52,7 +52,7 @@ func (m *singleMaker) oddParameter(parameter *document.Parameter) {
 		if parameter.In == "query" {
 			text = url.QueryEscape(parameter.Name) + "=" + text
 		}
-		c.set(parameter, text)
+		c.Set(parameter, text)
 	}
 }
 
@@ -91,12 +91,10 @@ func (m *singleMaker) parameterVariants(parameter *document.Parameter) {
 //	GET /tools?limit=1    accepted
 func (m *singleMaker) parameter(parameter *document.Parameter, variant values.ParameterVariant) {
 	c := m.add(report.Name(variant.Promise)+": "+variant.Shown, variant.Promise)
-	c.set(parameter, variant.Text)
-	c.about = parameter.Name
+	c.Set(parameter, variant.Text)
 	if parameter.In == "path" {
 		m.names(c, parameter, variant.Text)
 	}
-	c.isPlaceholder = c.isPlaceholder || m.isOpaque(m.operation, parameter)
 	if !variant.Valid {
 		c.withoutResource(m.firstInPath(parameter), m.Values)
 		c.refused(scenario.InvalidParameter, parameter.In, "/"+parameter.Name)
@@ -122,7 +120,7 @@ func (m *singleMaker) names(c *single, parameter *document.Parameter, text strin
 		c.shared = []any{number} // others may use it, too
 		return
 	}
-	if c.use.IsNamedBy(c.operation, parameter.Name) {
+	if c.use.IsNamedBy(c.Operation, parameter.Name) {
 		c.withoutResource(parameter.Name, m.Values)
 	}
 	c.namesNothing = true

@@ -4,10 +4,11 @@
 // There are families of tests, with a file or two for each:
 //
 //   - rehearse.go: the first requests, until each operation has accepted one. What they teach is kept by package
-//     lessons, and adapted.go lets later requests begin with it.
+//     lessons, and later requests begin with it.
 //   - Tests of one request: of the credentials of an operation (credentials.go), of its parameters
-//     (parameters.go), of its body (bodies.go). single.go has the request, singlemaker.go makes them, kept.go
-//     keeps them, and surroundings.go has what is around the request. reasons.go says why a service may refuse it.
+//     (parameters.go), of its body (bodies.go). single.go has the request, filled.go fills it with what is known,
+//     singlemaker.go makes them, kept.go keeps them, and surroundings.go has what is around the request. refusals.go
+//     judges whether the service was right to refuse it.
 //   - paths.go: methods and paths that the document does not have.
 //   - sequences.go: what is created can be read, changed and deleted, and nothing else changes. others.go: two
 //     resources do not touch each other, and below.go: nor do things below one another. location.go: Location

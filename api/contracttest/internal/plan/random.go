@@ -64,8 +64,8 @@ func (p *Planner) drawnTest(operation *document.Operation, described *schema.Sch
 // spoil gives the body of a test a fault, if its schema is simple enough to say what a fault is: in a composed
 // one, what breaks one part may be right for another.
 func (c *single) spoil(generator *values.Generator, drawn *values.Draws, object map[string]any) {
-	described := c.operation.BodySchema()
-	isSimple := c.operation.HasJSON() && !schema.IsComposed(described) && len(described.Properties) > 0
+	described := c.Operation.BodySchema()
+	isSimple := c.Operation.HasJSON() && !schema.IsComposed(described) && len(described.Properties) > 0
 	if object == nil || !isSimple {
 		return
 	}

@@ -109,15 +109,15 @@ type rehearsal struct{ surroundings }
 
 // allAttempts are the ways to make a request, in the order in which they are tried.
 func (r *rehearsal) allAttempts() (all []attempt) {
-	described := r.operation.BodySchema()
-	mayCreate := r.operation.EndsWithParameter() && slices.Contains([]string{http.MethodPost, http.MethodPut}, r.operation.Method)
+	described := r.Operation.BodySchema()
+	mayCreate := r.Operation.EndsWithParameter() && slices.Contains([]string{http.MethodPost, http.MethodPut}, r.Operation.Method)
 	switch {
 	case described == nil && mayCreate:
 		return []attempt{{}, {isFresh: true}}
 	case described == nil:
 		return []attempt{{}}
 	}
-	for _, example := range r.operation.ExamplesOfBody() {
+	for _, example := range r.Operation.ExamplesOfBody() {
 		if r.Draft.Values.Fits(described, example) {
 			all = append(all, attempt{body: example})
 			break
@@ -156,11 +156,11 @@ func (r *rehearsal) tryAll(attempts []attempt) {
 
 // send makes a request in one way, with one optional member more, if that has a name, and returns the status.
 func (r *rehearsal) send(way attempt, more string) int {
-	filled, _ := adapted(r.Draft, r.single)
+	filled, _ := r.filled(r.Draft)
 	if way.isFresh {
-		filled.freshenPath(r.Draft)
+		filled.FreshenPath(r.Draft)
 	}
-	if r.operation.BodySchema() != nil {
+	if r.Operation.BodySchema() != nil {
 		filled.body = r.body(way, more)
 	}
 	return r.Send(filled.request(r.thing), scenario.Expectation{}).Status
@@ -177,7 +177,7 @@ func (r *rehearsal) body(way attempt, more string) []byte {
 	if body == nil {
 		body = r.plain()
 	}
-	lesson := r.Lessons.Of(r.operation)
+	lesson := r.Lessons.Of(r.Operation)
 	lesson.NeedsFresh = lesson.NeedsFresh || way.isFresh
 	if way.isLeast {
 		lesson.LeftOut = map[string]bool{}
@@ -185,26 +185,26 @@ func (r *rehearsal) body(way attempt, more string) []byte {
 			lesson.LeftOut[place] = place != more && place != way.with
 		}
 	}
-	return jsonvalue.Encode(r.Lessons.ValueBy(r.operation, lesson, body))
+	return jsonvalue.Encode(r.Lessons.ValueBy(r.Operation, lesson, body))
 }
 
 // plain is the plainest body.
-func (r *rehearsal) plain() any { return r.Draft.Values.Base(r.operation.BodySchema()) }
+func (r *rehearsal) plain() any { return r.Draft.Values.Base(r.Operation.BodySchema()) }
 
 // optionalPlaces are the places of what a body may leave out.
 func (r *rehearsal) optionalPlaces() []string {
-	return r.Lessons.OptionalPlaces(r.operation, r.plain())
+	return r.Lessons.OptionalPlaces(r.Operation, r.plain())
 }
 
 // accepted learns from a way that was accepted: whether texts must be new each time, and which optional members the
 // service refuses.
 func (r *rehearsal) accepted(way attempt) {
-	r.Lessons.Teach(r.operation, func(l *lessons.Lesson) {
+	r.Lessons.Teach(r.Operation, func(l *lessons.Lesson) {
 		l.IsRehearsed = true
 		l.NeedsFresh = way.isFresh
 	})
-	isCreate := r.operation.Method == http.MethodPost && !strings.HasSuffix(r.operation.Template, "}")
-	if isCreate && !way.isFresh && r.operation.BodySchema() != nil {
+	isCreate := r.Operation.Method == http.MethodPost && !strings.HasSuffix(r.Operation.Template, "}")
+	if isCreate && !way.isFresh && r.Operation.BodySchema() != nil {
 		r.again(way)
 	}
 	if way.isLeast {
@@ -219,7 +219,7 @@ func (r *rehearsal) again(way attempt) {
 	}
 	way.isFresh = true
 	needsFresh := r.isAccepted(way, "")
-	r.Lessons.Teach(r.operation, func(l *lessons.Lesson) { l.NeedsFresh = needsFresh })
+	r.Lessons.Teach(r.Operation, func(l *lessons.Lesson) { l.NeedsFresh = needsFresh })
 }
 
 // mostOptional is how many optional members are tried one by one.
@@ -250,7 +250,7 @@ func (r *rehearsal) optionalOnes(way attempt) {
 
 // leaveOut remembers places of what the service refuses.
 func (r *rehearsal) leaveOut(places ...string) {
-	r.Lessons.Teach(r.operation, func(l *lessons.Lesson) {
+	r.Lessons.Teach(r.Operation, func(l *lessons.Lesson) {
 		l.LeftOut = maps.Collect(maps.All(l.LeftOut))
 		for _, place := range places {
 			l.LeftOut[place] = true

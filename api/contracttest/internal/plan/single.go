@@ -3,10 +3,8 @@ package plan
 import (
 	"cmp"
 	"iter"
-	"maps"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/draft"
@@ -25,23 +23,19 @@ type single struct {
 	name    string
 	promise scenario.Promise // what a pass shows
 
-	operation  *document.Operation
-	parameters map[string]string // of the path, escaped
-	query      []string
-	header     http.Header
-	cookies    []string
-	body       []byte
-	access     scenario.Access
+	draft.Slots
+	query  []string // what is no parameter of the operation
+	header http.Header
+	body   []byte
+	keeps  string // the place in the body that the test is about
+	access scenario.Access
 
 	// The resource that the path names, if a test can create it.
-	use           *resources.Use
-	id            any  // its identity; nil: a fresh one
-	namesNothing  bool // the path names something that does not exist
-	isPlaceholder bool // a position in a list is not from a response
+	use          *resources.Use
+	id           any  // its identity; nil: a fresh one
+	namesNothing bool // the path names something that does not exist
 	// Identities that other tests use, too; they are removed first.
 	shared []any
-	// The parameter, or the place in the body, that the test is about.
-	about, keeps string
 
 	why *scenario.Violation // nil: the service must not refuse it
 	// What is odd about it, for the cause if it does.
@@ -53,23 +47,19 @@ type single struct {
 func (p *Planner) plainest(operation *document.Operation, name string, promise scenario.Promise, drawn *values.Generator) *single {
 	promise.Operation = operation.ID
 	c := &single{
-		name:       operation.ID + ", " + name,
-		promise:    promise,
-		operation:  operation,
-		parameters: map[string]string{},
-		header:     http.Header{},
-		use:        p.Resources.UseOf(operation),
+		name:    operation.ID + ", " + name,
+		promise: promise,
+		Slots:   draft.Slots{Operation: operation},
+		header:  http.Header{},
+		use:     p.Resources.UseOf(operation),
 	}
 	for _, parameter := range operation.Parameters {
 		isIdentity := parameter.In == "path" && c.use.IsNamedBy(operation, parameter.Name)
 		if isIdentity || !p.Values.IsSent(parameter) {
 			continue
 		}
-		// Else the operation has no tests.
-		text, _ := drawn.BaseParameter(parameter)
-		c.set(parameter, text)
+		c.Free(parameter, drawn)
 		c.namesNothing = c.namesNothing || parameter.In == "path"
-		c.isPlaceholder = c.isPlaceholder || p.isOpaque(operation, parameter)
 	}
 	if mediaType, described := operation.Body(); described != nil {
 		c.header.Set("Content-Type", mediaType)
@@ -96,15 +86,14 @@ func (c *single) refused(kind scenario.Kind, in, pointer string) *single {
 func (c *single) withoutResource(from string, drawn *values.Generator) {
 	c.id = nil
 	c.shared = nil
-	names := c.operation.PathNames
+	names := c.Operation.PathNames
 	for c.use != nil && slices.Index(names, c.use.Parameter) >= slices.Index(names, from) {
-		c.use = c.use.Above(c.operation)
+		c.use = c.use.Above(c.Operation)
 	}
-	for _, parameter := range c.operation.Parameters {
-		isUnnamed := parameter.In == "path" && !c.use.IsNamedBy(c.operation, parameter.Name)
-		if isUnnamed && c.parameters[parameter.Name] == "" {
-			text, _ := drawn.BaseParameter(parameter)
-			c.set(parameter, text)
+	for _, parameter := range c.Operation.Parameters {
+		isUnnamed := parameter.In == "path" && !c.use.IsNamedBy(c.Operation, parameter.Name)
+		if isUnnamed && !c.Has(parameter) {
+			c.Free(parameter, drawn)
 		}
 	}
 }
@@ -112,66 +101,25 @@ func (c *single) withoutResource(from string, drawn *values.Generator) {
 // withoutThing is a request whose path has the plainest parameters in place of the identities of a thing.
 func (c *single) withoutThing(d *draft.Draft) *single {
 	other := new(*c)
-	other.parameters = maps.Clone(c.parameters)
-	other.withoutResource(c.operation.PathNames[0], d.Values)
+	other.withoutResource(c.Operation.PathNames[0], d.Values)
 	return other
 }
 
-// set gives a request the text of one parameter.
-func (c *single) set(parameter *document.Parameter, text string) {
-	switch parameter.In {
-	case "path":
-		c.parameters[parameter.Name] = text
-	case "query":
-		c.query = append(withoutPair(c.query, parameter.Name), text)
-	case "header":
-		c.header[http.CanonicalHeaderKey(parameter.Name)] = []string{text}
-	case "cookie":
-		c.cookies = append(withoutPair(c.cookies, parameter.Name), text)
-	}
-}
-
-// unset takes a parameter out of a request.
-func (c *single) unset(parameter *document.Parameter) {
-	c.query = withoutPair(c.query, parameter.Name)
-	c.cookies = withoutPair(c.cookies, parameter.Name)
-	if parameter.In == "header" {
-		c.header.Del(parameter.Name)
-	}
-}
-
-// withoutPair leaves out the pair with a name.
-func withoutPair(pairs []string, name string) []string {
-	return slices.DeleteFunc(slices.Clone(pairs), func(pair string) bool {
-		return strings.HasPrefix(pair, name+"=")
-	})
-}
-
-// path returns the path with parameters filled in.
-func (c *single) path(thing *scenario.Thing) string {
-	path := c.operation.Template
-	for name, text := range c.parameters {
-		path = strings.Replace(path, "{"+name+"}", text, 1)
-	}
-	if c.use == nil {
-		return path
-	}
-	return c.use.Fill(c.operation, path, thing)
-}
-
-// Request is the request as it is sent, without what a run adds. The member that names the resource must be
+// request is the request as it is sent, without what a run adds. The member that names the resource must be
 // that of the path, or the request would have two faults.
 func (c *single) request(thing *scenario.Thing) scenario.Request {
 	request := scenario.Request{
-		Method: c.operation.Method, Path: c.path(thing), Query: c.query, Header: c.header.Clone(), Body: c.body, Access: c.access,
+		Method: c.Operation.Method, Path: c.Operation.Template, Header: c.header.Clone(), Body: c.body, Access: c.access,
 	}
-	if len(c.cookies) > 0 {
-		request.Header.Set("Cookie", strings.Join(c.cookies, "; "))
+	c.Write(&request)
+	request.Query = append(request.Query, c.query...)
+	if c.use != nil {
+		request.Path = c.use.Fill(c.Operation, request.Path, thing)
 	}
-	if c.use.IsOn(c.operation) && c.why == nil {
+	if c.use.IsOn(c.Operation) && c.why == nil {
 		request.Body = withMember(c.body, c.use.Member, thing.ID)
 	}
-	return draft.Encoded(c.operation, request)
+	return draft.Encoded(c.Operation, request)
 }
 
 // withMember sets a member of an object that has it.
@@ -196,7 +144,7 @@ func (c *single) test(p *Planner) Test {
 	}))
 	test.Cleanup = p.drafted(c.promise, c.remove)
 	if c.why != nil {
-		test.Refuses = c.operation.ID
+		test.Refuses = c.Operation.ID
 	}
 	return test
 }
@@ -204,7 +152,7 @@ func (c *single) test(p *Planner) Test {
 // remove removes what a test creates under an identity that others use, too.
 func (c *single) remove(t *draft.Trial) {
 	// A batch is not on one resource.
-	x := cmp.Or(t.Resources.Of(c.operation), c.use.Named(), t.Resources.FirstChosen())
+	x := cmp.Or(t.Resources.Of(c.Operation), c.use.Named(), t.Resources.FirstChosen())
 	// What is below something else is below something new in each test.
 	if x == nil || x.IsAssigned || x.Parent != nil {
 		return

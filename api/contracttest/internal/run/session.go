@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"sync"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/draft"
@@ -174,18 +173,6 @@ func (s *session) Send(request scenario.Request, expect scenario.Expectation) (s
 		return scenario.Interaction{}, err
 	}
 	return s.last, s.Named(s.meets(expect))
-}
-
-// FirstPage is the request of the first page of a list.
-func (s *session) FirstPage(operation string, query url.Values) (scenario.Request, error) {
-	s.drafting.Lock()
-	defer s.drafting.Unlock()
-	return s.draft.FirstPage(operation, query)
-}
-
-// NextPage is the request to which a page leads.
-func (s *session) NextPage(page scenario.Interaction) (scenario.Request, bool, error) {
-	return s.draft.NextPage(page)
 }
 
 // Beside returns a session of what runs at the same time, so that neither side sees the last response of the other. Its

@@ -1,0 +1,106 @@
+package draft
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
+	"github.com/plantstore/plantstore/api/contracttest/internal/values"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// A request has a slot for each parameter that it sends. A test settles some of them. The others are free: they have the
+// plainest value until the request is sent, and then one that is known to exist, because what is known of the service
+// grows meanwhile. A parameter of the path without a slot has the identity of what the test creates.
+
+// Slots are the parameters of a request of an operation.
+type Slots struct {
+	Operation *document.Operation
+	all       []slot
+}
+
+// slot is a parameter of a request.
+type slot struct {
+	parameter *document.Parameter
+	text      string // as it is written: in a query or a cookie with its name
+	isFree    bool
+}
+
+// Free gives a parameter the plainest value. An operation without one has no tests.
+func (s *Slots) Free(parameter *document.Parameter, drawn *values.Generator) {
+	text, _ := drawn.BaseParameter(parameter)
+	s.all = append(slices.Clip(s.all), slot{parameter: parameter, text: text, isFree: true})
+}
+
+// Set settles a parameter.
+func (s *Slots) Set(parameter *document.Parameter, text string) {
+	s.Unset(parameter)
+	s.all = append(s.all, slot{parameter: parameter, text: text})
+}
+
+// Unset takes a parameter out of a request.
+func (s *Slots) Unset(parameter *document.Parameter) {
+	s.all = slices.DeleteFunc(slices.Clone(s.all), func(of slot) bool { return of.parameter == parameter })
+}
+
+// find is the slot of a parameter, or an empty one.
+func (s *Slots) find(parameter *document.Parameter) slot {
+	i := slices.IndexFunc(s.all, func(of slot) bool { return of.parameter == parameter })
+	if i < 0 {
+		return slot{}
+	}
+	return s.all[i]
+}
+
+// Has reports whether a parameter has a slot.
+func (s *Slots) Has(parameter *document.Parameter) bool { return s.find(parameter).parameter != nil }
+
+// IsFree reports whether a parameter has a slot, and no test has settled it.
+func (s *Slots) IsFree(parameter *document.Parameter) bool { return s.find(parameter).isFree }
+
+// IsSettled reports whether a test has settled a parameter.
+func (s *Slots) IsSettled(parameter *document.Parameter) bool {
+	return s.Has(parameter) && !s.IsFree(parameter)
+}
+
+// FillPath settles parameters of the path that are open with known values.
+func (s *Slots) FillPath(d *Draft, isOpen func(*document.Parameter) bool) {
+	for name, text := range d.Lessons.Path(s.Operation, isOpen) {
+		s.Set(s.Operation.Parameter("path", name), text)
+	}
+}
+
+// FreshenPath makes the free texts of a path new, as those of a body are: POST /servers/{name} may create
+// what the path names, and its name may have to be of small letters.
+func (s *Slots) FreshenPath(d *Draft) {
+	for _, parameter := range s.Operation.Parameters {
+		wanted, _ := document.ParameterSchema(parameter)
+		isText := schema.TypeOf(wanted) == "string" && len(schema.ValuesOf(wanted)) == 0
+		if parameter.In == "path" && isText && s.IsFree(parameter) {
+			text, _ := document.Written(parameter, d.Values.Fresh(wanted, nil))
+			s.Set(parameter, text)
+		}
+	}
+}
+
+// Write writes the parameters into a request.
+func (s *Slots) Write(request *scenario.Request) {
+	var cookies []string
+	for _, of := range s.all {
+		switch of.parameter.In {
+		case "path":
+			request.Path = strings.ReplaceAll(request.Path, "{"+of.parameter.Name+"}", of.text)
+		case "query":
+			request.Query = append(request.Query, of.text)
+		case "header":
+			request.Header[http.CanonicalHeaderKey(of.parameter.Name)] = []string{of.text}
+		case "cookie":
+			cookies = append(cookies, of.text)
+		}
+	}
+	if len(cookies) > 0 {
+		request.Header.Set("Cookie", strings.Join(cookies, "; "))
+	}
+}

@@ -1,0 +1,67 @@
+package plan
+
+import (
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/draft"
+	"github.com/plantstore/plantstore/api/contracttest/internal/lessons"
+	"github.com/plantstore/plantstore/api/contracttest/internal/world"
+)
+
+// A request is filled when it is sent, not when its test is made: what is known of the service grows meanwhile.
+
+// filled is a test of one request with what the service is known to need, and the names of what it needs.
+func (c *single) filled(d *draft.Draft) (filled *single, needs []string) {
+	filled = new(*c)
+	for _, parameter := range c.Operation.Parameters {
+		names := namesOf(d, c, parameter)
+		if len(names) == 0 {
+			continue
+		}
+		text, isKnown := d.Lessons.Text(parameter, names)
+		if isKnown || lessons.IsReference(parameter) {
+			needs = append(needs, parameter.Name)
+		}
+		if isKnown && parameter.In != "path" && c.IsFree(parameter) {
+			filled.Set(parameter, text)
+		}
+	}
+	filled.fillPath(d)
+	if d.Lessons.Of(c.Operation).NeedsFresh {
+		filled.FreshenPath(d)
+	}
+	body, ofBody := d.Lessons.Body(c.Operation, c.body, c.keeps)
+	filled.body = body
+	return filled, append(needs, ofBody...)
+}
+
+// fillPath settles the free parameters of a path. Where something below the resource of a test is known, but nothing creates
+// it, the whole path is of what is known.
+func (c *single) fillPath(d *draft.Draft) {
+	names := c.Operation.PathNames
+	// The path of /tickets/{id}/close names a ticket, and then something of it.
+	isPart := c.use != nil && !c.use.IsNamedBy(c.Operation, names[len(names)-1])
+	if isPart {
+		whole := c.Slots
+		whole.FillPath(d, func(parameter *document.Parameter) bool { return c.IsFree(parameter) || !c.Has(parameter) })
+		if whole.Has(c.Operation.Parameter("path", c.use.Parameter)) {
+			c.Slots = whole
+			c.use = nil
+			return
+		}
+	}
+	c.FillPath(d, c.IsFree)
+}
+
+// namesOf are the names under which a parameter of a request is looked up: none, if the test creates what it names, or
+// is about a name in the path.
+func namesOf(d *draft.Draft, c *single, parameter *document.Parameter) []string {
+	switch {
+	case d.Values.IsGiven(parameter.Name), !parameter.Required:
+		return nil
+	case parameter.In != "path":
+		return lessons.NamesOf(parameter)
+	case !c.IsFree(parameter):
+		return nil
+	}
+	return world.InPath(c.Operation.Template, parameter.Name)
+}

@@ -1,0 +1,187 @@
+package plan
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
+	"github.com/plantstore/plantstore/api/contracttest/internal/lessons"
+	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// Whether a service was right to refuse a request, or not to refuse it, is judged here and nowhere else. A service may refuse
+// a valid request for what only it knows. Such a refusal accuses no service, so the promise is untried: mayBeRefused lists
+// the ways to see it from the document, and from what the service did with a request that is the same but for one thing.
+
+// judge says whether the response to the request is right.
+func (s *surroundings) judge(x scenario.Interaction) error {
+	s.noteTwin(x.Status)
+	switch {
+	case s.absent && x.Status == http.StatusNotFound:
+		return s.checkNotFound(x)
+	case s.isOdd():
+		return s.checkOdd(x)
+	case s.why != nil:
+		return s.checkRefused(x)
+	}
+	return s.checkValid(x)
+}
+
+// checkRefused checks the response to a request that must be refused. For another reason than the test has in mind, it
+// may be refused with another status: because of what it names, for example.
+func (s *surroundings) checkRefused(x scenario.Interaction) error {
+	if !s.why.Allows(x.Status) && s.mayBeMissing(x.Status) {
+		return s.missing()
+	}
+	return s.Judge.Refused(x, *s.why, s.promise)
+}
+
+const (
+	noResource scenario.Untried = "it needs something that exists, and no test knows what creates it: name this operation in the links of that response"
+	noIdentity scenario.Untried = "it conflicts with what exists, and no test knows what is free"
+)
+
+// checkNotFound checks the response to a request whose path names nothing. A service that looks for that first
+// need not see the body. But it has read the parameters, or it would have refused the right ones.
+func (s *surroundings) checkNotFound(x scenario.Interaction) error {
+	isOfParameter := s.promise.Kind == scenario.ParameterKeyword || s.promise.Kind == scenario.OddParameter
+	switch {
+	case s.why != nil && !slices.Contains([]string{"body", ""}, s.why.In):
+		return s.Judge.Refused(x, *s.why, s.promise)
+	case s.why == nil && isOfParameter:
+		return nil
+	}
+	return noResource
+}
+
+// checkOdd checks the response to a request that a service may refuse or not.
+func (s *surroundings) checkOdd(x scenario.Interaction) error {
+	if x.Status < http.StatusInternalServerError {
+		return nil
+	}
+	asked := judge.Asked{Violation: s.changed, Promise: s.promise}
+	return s.Judge.Crashed(x, asked, "no request may make the service fail")
+}
+
+// checkValid checks the response to a valid request. It may name a position of a list that is gone: that of
+// an example, for instance.
+func (s *surroundings) checkValid(x scenario.Interaction) error {
+	if why := s.mayBeRefused(x.Status); why != "" {
+		return why
+	}
+	if key, _ := s.Operation.ResponseAs(x.Status); key == strconv.Itoa(http.StatusGone) {
+		return nil
+	}
+	return s.Drafts.Accepted(x, s.reason())
+}
+
+// mayBeRefused returns why a service may refuse a valid request with a status: it depends on what only
+// the service knows.
+func (s *surroundings) mayBeRefused(status int) scenario.Untried {
+	isConflict := status == http.StatusConflict
+	isUnknown := !s.use.IsOn(s.Operation) && !s.Resources.Creates(s.Operation)
+	isRefused := status/100 == 4
+	reasons := []struct {
+		holds bool
+		why   scenario.Untried
+	}{
+		{s.isOfName() && slices.Contains(hidings, status), "the path has a name that nothing has"},
+		{s.mayBeMissing(status), s.missing()},
+		{isConflict && isUnknown, noIdentity},
+		{isConflict && len(s.shared) > 0, "the identity is taken, and no test can remove it"},
+		{isRefused && s.hasOpaque(), "only the service knows its values"},
+		{isRefused && s.deletesNothing(status), "it deletes what exists, and no test knows what that may be"},
+		{s.isOfState(status), "it depends on the state of the service alone"},
+	}
+	for _, reason := range reasons {
+		if reason.holds {
+			return reason.why
+		}
+	}
+	return ""
+}
+
+// unknowns are statuses with which a service refuses a request that names something which does not exist, or is not
+// in the right state.
+var unknowns = []int{http.StatusForbidden, http.StatusNotFound, http.StatusConflict, http.StatusGone, http.StatusLocked}
+
+// hidings are statuses with which a service may say that nothing has a name, beside those that say so.
+var hidings = []int{http.StatusForbidden, http.StatusConflict, http.StatusLocked}
+
+// isOfName reports whether a test is about a valid name in the path that nothing has.
+func (s *surroundings) isOfName() bool {
+	return s.why == nil && slices.ContainsFunc(s.Operation.Parameters, func(parameter *document.Parameter) bool {
+		isSettled := parameter.In == "path" && s.IsSettled(parameter)
+		return isSettled && !s.use.IsNamedBy(s.Operation, parameter.Name)
+	})
+}
+
+// mayBeMissing reports whether a service may have refused a request because of what it names.
+func (s *surroundings) mayBeMissing(status int) bool {
+	return len(s.needs) > 0 && slices.Contains(unknowns, status)
+}
+
+// missing is why a request shows nothing that needs more than a test has created.
+func (s *surroundings) missing() scenario.Untried {
+	names := slices.Compact(slices.Sorted(slices.Values(s.needs)))
+	return scenario.Untried("it needs something that exists, or is in another state: no test knows what " + strings.Join(names, " and ") + " may be")
+}
+
+// noteTwin remembers whether the plainest request of the operation was accepted, which the other ones are like but for
+// what they are about.
+func (s *surroundings) noteTwin(status int) {
+	if s.order != plain || s.why != nil {
+		return
+	}
+	switch {
+	case status < http.StatusBadRequest:
+		s.Lessons.Teach(s.Operation, func(l *lessons.Lesson) { l.IsPlainAccepted = true })
+	case status >= http.StatusInternalServerError:
+		s.Judge.NoteFailing(s.Operation.ID, status)
+	}
+}
+
+// reason is what a request was made for, if that may be why it is refused: the plainest one, which is like it but for
+// that, was accepted.
+func (s *surroundings) reason() scenario.Promise {
+	if s.Lessons.Of(s.Operation).IsPlainAccepted {
+		return s.promise
+	}
+	return scenario.Promise{}
+}
+
+// deletesNothing reports whether a request that was refused deletes what it names, and no test has created that. Services
+// refuse it with 400, too.
+func (s *surroundings) deletesNothing(status int) bool {
+	isNamed := len(s.Operation.PathNames) > 0 || s.Operation.BodySchema() != nil
+	isDelete := s.Operation.Method == http.MethodDelete && isNamed
+	return isDelete && s.use == nil && slices.Contains(understood, status)
+}
+
+// isOfState reports whether nothing but the state of a service can be why it has refused a request: there is nothing
+// in it that could be wrong. A recording that has not begun cannot be stopped.
+func (s *surroundings) isOfState(status int) bool {
+	isRead := s.Operation.Method == http.MethodGet || s.Operation.Method == http.MethodHead
+	isEmpty := len(s.Operation.Parameters) == 0 && s.Operation.Content == nil
+	return !isRead && isEmpty && slices.Contains(understood, status)
+}
+
+// understood are statuses with which a service says that a request is understood, and cannot be served.
+var understood = []int{
+	http.StatusBadRequest, http.StatusConflict, http.StatusGone, http.StatusUnprocessableEntity, http.StatusLocked,
+}
+
+// hasOpaque reports whether only the service knows the values of a parameter of the request: positions in a list, and
+// tokens.
+func (s *surroundings) hasOpaque() bool {
+	return s.Resources.Infers(s.Operation) && slices.ContainsFunc(s.Operation.Parameters, func(parameter *document.Parameter) bool {
+		wanted, _ := document.ParameterSchema(parameter)
+		isNamed := parameter.In == "query" && resources.IsOpaque(parameter.Name)
+		return isNamed && schema.TypeOf(wanted) == "string" && s.Has(parameter)
+	})
+}
