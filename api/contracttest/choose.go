@@ -49,7 +49,7 @@ func (o Options) chosen(operations []*document.Operation) (choice, error) {
 // whyNever is why no request of an operation is sent, or nothing.
 func (o Options) whyNever(operation *document.Operation) string {
 	switch {
-	case slices.Contains(o.LeaveOut, operation.ID), isAmong(o.Exclude, operation):
+	case isAmong(o.Exclude, operation):
 		return leftOut
 	case isNamed(o.Include, operation):
 		return ""

@@ -32,7 +32,7 @@ func TestChoose(t *testing.T) {
 		"a logout":              {Options{Include: []string{"/logout"}}, "endSession"},
 		"one without an id":     {Options{Include: []string{"POST /admin/shutdown"}}, "POST /admin/shutdown"},
 		"both":                  {Options{Include: []string{"POST /admin/shutdown"}, Exclude: []string{"POST"}}, ""},
-		"left out and included": {Options{Include: []string{"things"}, LeaveOut: []string{"addThing"}}, "getThing"},
+		"left out and included": {Options{Include: []string{"things"}, Exclude: []string{"addThing"}}, "getThing"},
 	} {
 		contract := contractFrom(t, chooseDocument, c.Options)
 		var tested []string

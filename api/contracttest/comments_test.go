@@ -36,7 +36,7 @@ func commentService(c *Contract, fault toy.Fault) *service {
 
 func TestRecursiveDocument(t *testing.T) {
 	must.HaveTime(t)
-	c := contractOf(t, "comments.yaml", Options{Service: Service{Undeclared: Exact, Lists: []List{{
+	c := contractOf(t, "comments.yaml", Options{Service: Service{Rules: Rules{Exact: true}, Lists: []List{{
 		Operation: "listComments", Create: "createComment", ID: "id", Items: "items", Limit: "limit", Filters: map[string]string{"author": "author"},
 	}}}})
 	proof(t, c, func(fault toy.Fault) *service { return commentService(c, fault) }, map[string]wrong{

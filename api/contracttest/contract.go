@@ -35,6 +35,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -126,7 +127,7 @@ func New(text []byte, o Options) (*Contract, error) {
 	c.runner = &run.Runner{
 		Plan:       c.plan,
 		Header:     o.Header,
-		NotWritten: o.NotWritten,
+		NotWritten: o.Rules.NotWritten,
 		Observe:    c.observe,
 	}
 	c.ledger.Known = o.Known
@@ -185,9 +186,7 @@ func (c *Contract) observe(x scenario.Interaction, test string, asked judge.Aske
 	c.noteReached(x)
 	failures := c.judge.Failures(x, test, asked, c.options.Header)
 	if len(failures) == 0 {
-		if c.options.Observed != nil {
-			c.ledger.Note(test, declared(c.options.Observed(x))...)
-		}
+		c.ledger.Note(test, c.shownByOptions(x)...)
 		c.ledger.Note(test, c.plan.Shown(x, c.ledger.Has)...)
 		return nil
 	}
@@ -202,15 +201,25 @@ func (c *Contract) observe(x scenario.Interaction, test string, asked judge.Aske
 // promised lists the promises of the document and of the options.
 func (c *Contract) promised() (all []scenario.Promise, untested map[scenario.Promise]string) {
 	all, untested = c.plan.Promises()
-	return append(all, declared(c.options.Promises)...), untested
+	for _, name := range slices.Sorted(maps.Keys(c.options.Promises)) {
+		all = append(all, declared(name))
+	}
+	return all, untested
 }
 
-// declared are promises that the options have, by name.
-func declared(names []string) (all []scenario.Promise) {
-	for _, name := range names {
-		all = append(all, scenario.Promise{Kind: scenario.DeclaredPromise, Place: name})
+// declared is a promise that the options have.
+func declared(name string) scenario.Promise {
+	return scenario.Promise{Kind: scenario.DeclaredPromise, Place: name}
+}
+
+// shownByOptions are the promises of the options that an interaction shows.
+func (c *Contract) shownByOptions(x scenario.Interaction) (shown []scenario.Promise) {
+	for name, shows := range c.options.Promises {
+		if shows(x) {
+			shown = append(shown, declared(name))
+		}
 	}
-	return all
+	return shown
 }
 
 // Promises lists everything that the document promises, with what tests have shown of it so

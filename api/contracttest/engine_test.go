@@ -32,7 +32,7 @@ func TestCheck(t *testing.T) {
 		"as documented":           {Options{}, 200, ""},
 		"an unlisted status":      {Options{}, 201, "the document does not list 201"},
 		"unread by version 1":     {Options{Service: Service{Earlier: map[string][]byte{"version 1": []byte(earlier)}}}, 200, "to a client of version 1"},
-		"unread by the generated": {Options{Checks: Checks{Client: func(string, Interaction) []Fault { return unread }}}, 200, "cannot read it"},
+		"unread by the generated": {Options{Checks: Checks{Faults: func(Judged) []Fault { return unread }}}, 200, "cannot read it"},
 	} {
 		heard := &told{}
 		small(c.options).Check(heard, thing(c.status, `{"id":3}`))
@@ -45,7 +45,7 @@ func TestCheck(t *testing.T) {
 // A refused example counts for nothing.
 func TestCoverage(t *testing.T) {
 	t.Parallel()
-	c := small(Options{Checks: Checks{Observed: func(Interaction) []string { return []string{"of the options"} }, Promises: []string{"of the options"}}})
+	c := small(Options{Checks: Checks{Promises: map[string]func(Interaction) bool{"of the options": func(Interaction) bool { return true }}}})
 	const example = "getThing, example of parameter id"
 	if missing := untriedOf(c); !slices.Contains(missing, example) || !slices.Contains(missing, "of the options") || !slices.Contains(missing, "getThing, 200") {
 		t.Errorf("the promises are %v", missing)

@@ -147,9 +147,8 @@ func TestInferred(t *testing.T) {
 		options Options
 		has     int // sentences
 	}{
-		"nothing":             {Options{Service: Service{Infer: func(Operation) bool { return false }}}, 0},
-		"all but a list":      {Options{Service: Service{Infer: func(o Operation) bool { return o.ID != "listTools" }}}, 5},
-		"all but a create":    {Options{Service: Service{Infer: func(o Operation) bool { return o.ID != "createTool" }}}, 4},
+		"all but a list":      {Options{Service: Service{Lists: []List{{Operation: "listTools"}}}}, 5},
+		"all but a create":    {Options{Service: Service{Lists: []List{{Operation: "createTool"}}}}, 4},
 		"a declared list":     {Options{Service: Service{Lists: []List{{Operation: "listTools", Create: "createTool", ID: "id", Items: "items"}}}}, 5},
 		"a declared resource": {corrections, 5},
 	} {

@@ -10,24 +10,18 @@ type (
 	Interaction = scenario.Interaction
 	Event       = scenario.Event
 	Fault       = scenario.Fault
+	Judged      = scenario.Judged
 	Failure     = scenario.Failure
 	Outcome     = scenario.Outcome
 	Kind        = scenario.Kind
 	Violation   = scenario.Violation
 	Operation   = scenario.Operation
-	Undeclared  = scenario.Undeclared
 	Rules       = scenario.Rules
 	Resource    = scenario.Resource
 	List        = scenario.List
 	Credentials = scenario.Credentials
 	// A Sequence is a test of several requests.
 	Sequence = scenario.Test
-)
-
-// What becomes of what a response has and the document does not name.
-const (
-	Ignore = scenario.Ignore
-	Exact  = scenario.Exact
 )
 
 // What tests have shown. Package report explains each of them.

@@ -16,15 +16,11 @@ type Options struct {
 	// by the document is left out where a test sends none, or a wrong one. Failures show it as
 	// a variable of the shell: $AUTHORIZATION.
 	Header http.Header
-	// FirstID is where the identities begin that tests choose for what they create. 0: 1,000,000.
-	FirstID int64
 	// Seed draws the values of requests that no keyword settles. 0: New draws it. The
 	// environment variable CONTRACT_SEED, which a failure prints, has precedence.
 	Seed uint64
-	// LeaveOut are operations that no test sends a request of, by operationId. What they promise is
-	// untried.
-	LeaveOut []string
-	// Include are the only operations that are tested, Exclude others of which no request is sent: by operationId,
+	// Include are the only operations that are tested, Exclude others of which no request is sent, so that what they promise is
+	// untried: by operationId,
 	// path, method or tag, as {"GET", "/things*"}; a star stands for the rest of an id or a path. Operations with
 	// names such as shutdown, drop, reset, clear or logout are tested only if Include has their id or their path.
 	Include, Exclude []string
@@ -46,14 +42,9 @@ type Options struct {
 	// other's work. The race detector then sees requests that meet. 0: one after the other, in an order that is
 	// the same in each run.
 	Parallel int `json:"-"`
-	// NotWritten is the status, such as 501, with which an operation responds that is not written
-	// yet. What it promises is then untried, and [Test] fails once for each such operation.
-	NotWritten int
 	// Known are the ids of causes and of untried promises that are known and do not fail, each
 	// with the reason.
 	Known map[string]string
-	// FailUntried makes [Test] fail for each promise that is untried without a reason here.
-	FailUntried bool
 
 	enough int // values for one schema; 0: the usual limit
 
@@ -68,20 +59,13 @@ type Service struct {
 	// declaration replaces it: a Resource with the same Create, a List with the same Operation.
 	Resources []Resource
 	Lists     []List
-	// Infer reports whether anything may be inferred of an operation. Nil: of every one.
-	Infer func(Operation) bool
 	// Sequences are tests of several requests that only this service has. A sequence may show
 	// further promises: "listThings, effect of parameter order".
 	Sequences []Sequence
 
 	// Rules are what this service promises beyond OpenAPI.
 	Rules Rules
-	// Scope returns the scope that an operation needs. Nil: no operation needs one.
-	Scope func(Operation) string
-	// Undeclared says what becomes of response headers, members of open objects, bodies
-	// and parameters of JSON media types that the document does not name.
-	Undeclared Undeclared
-	// With Exact, AnyHeader are the headers that any response may have without the document
+	// With Rules.Exact, AnyHeader are the headers that any response may have without the document
 	// naming them, each with the reason. Headers that HTTP itself needs, as
 	// Content-Length, are always allowed.
 	AnyHeader map[string]string
@@ -94,33 +78,16 @@ type Service struct {
 
 // Checks are functions, for tests in Go that know their service better than its document.
 type Checks struct {
-	// Response returns further faults of a response to an operation.
-	Response func(operationID string, x Interaction) []Fault
-	// Client reads a response with a generated client and returns what it could
-	// not read. It sees only responses without other faults.
-	Client func(operationID string, x Interaction) []Fault
-	// Refusal returns further faults of a response to a request that is refused
-	// for a known reason.
-	Refusal func(why Violation, x Interaction) []Fault
-
-	// Undocumented reports whether the service has a path that the document does
-	// not have, as for its own documentation. Such a path offers GET.
-	Undocumented func(path string) bool
-	// UndocumentedResponse returns faults of a response to GET on such a path.
-	UndocumentedResponse func(x Interaction) []Fault
-	// EveryResponse are headers, of the document's components, that responses
-	// outside its operations have, too: to an unknown path, for example.
-	EveryResponse []string
-
-	// Observed returns further promises that an interaction shows; Promises lists
-	// all of them.
-	Observed func(x Interaction) []string
-	Promises []string
+	// Faults returns what is wrong with a response, from what the document finds: it may add faults, or leave some out, as for
+	// a path that the document does not have. It is asked again, without faults, for the response to a request that a test
+	// wants to be refused.
+	Faults func(of Judged) []Fault
+	// Promises are further ones, by name. A function reports whether an interaction shows that one is kept.
+	Promises map[string]func(x Interaction) bool
 }
 
 // operations lists the operations that the options name.
 func (o Options) operations() (ids []string) {
-	ids = append(ids, o.LeaveOut...)
 	for _, resource := range o.Resources {
 		ids = append(ids, resource.Create)
 		for _, optional := range []string{
@@ -135,40 +102,35 @@ func (o Options) operations() (ids []string) {
 		}
 	}
 	for _, list := range o.Lists {
-		ids = append(ids, list.Operation, list.Create)
+		ids = append(ids, list.Operation)
+		if list.Create != "" {
+			ids = append(ids, list.Create)
+		}
 	}
 	return ids
 }
 
 // ofJudge are the options for a judge of responses.
 func (o Options) ofJudge() judge.Settings {
-	return judge.Settings{
-		Undeclared: o.Undeclared, AnyHeader: o.AnyHeader, Rules: o.Rules,
-		Response: o.Response, Client: o.Client, Refusal: o.Refusal,
-		Undocumented: o.Undocumented, UndocumentedResponse: o.UndocumentedResponse, EveryResponse: o.EveryResponse,
-	}
+	return judge.Settings{AnyHeader: o.AnyHeader, Rules: o.Rules, Faults: o.Faults}
 }
+
+// manyIDs is how many places there are where identities begin. A service may have kept what earlier runs have created.
+const manyIDs = 1_000_000_000
 
 // ofPlan are the options for the tests.
 func (o Options) ofPlan(seed uint64, chosen choice) plan.Settings {
-	scope := o.Scope
-	if scope == nil {
-		scope = func(Operation) string { return "" }
-	}
 	return plan.Settings{
 		Settings: values.Settings{
-			FirstID: o.FirstID,
+			FirstID: 1_000_000 + int64(seed%manyIDs),
 			Rules:   o.Rules,
 			Values:  o.Values,
 			Seed:    seed,
 			Enough:  o.enough,
 		},
-		Exact: o.Undeclared == Exact,
-		Scope: scope,
 		Declared: resources.Declarations{
 			Resources: o.Resources,
 			Lists:     o.Lists,
-			Infer:     o.Infer,
 			LeaveOut:  chosen.never,
 		},
 		Unwanted:  chosen.unwanted,

@@ -95,7 +95,6 @@ func TestOneLine(t *testing.T) {
 	}
 	for id, o := range map[string]Options{
 		"nope": {Service: Service{Lists: []List{{Operation: "nope", Create: "getThing"}}}},
-		"":     {Service: Service{Lists: []List{{Operation: "getThing"}}}},
 		"gone": {Service: Service{Resources: []Resource{{Create: "getThing", Delete: "gone"}}}},
 	} {
 		if _, err := New([]byte(document), o); err == nil || !strings.Contains(err.Error(), strconv.Quote(id)) {
@@ -113,7 +112,7 @@ func TestNotWritten(t *testing.T) {
 		w.WriteHeader(http.StatusNotImplemented)
 	})
 	told := &told{}
-	Test(told, []byte(smallDocument), mux, Options{NotWritten: http.StatusNotImplemented})
+	Test(told, []byte(smallDocument), mux, Options{Service: Service{Rules: Rules{NotWritten: http.StatusNotImplemented}}})
 	const want = "getThing is not written yet: it responds with 501"
 	if len(told.lines) != 1 || !strings.Contains(told.lines[0], want) {
 		t.Errorf("Test tells %q, want one line with %q", told.lines, want)
@@ -274,27 +273,14 @@ func TestKnown(t *testing.T) {
 }
 
 // No request is sent of an operation that the options leave out, and what it promises is untried.
-func TestLeaveOut(t *testing.T) {
+func TestExclude(t *testing.T) {
 	t.Parallel()
 	recorded := &recording{}
-	report := ran(t, small(Options{LeaveOut: []string{"getThing"}}), recorded)
+	report := ran(t, small(Options{Exclude: []string{"getThing"}}), recorded)
 	if slices.ContainsFunc(recorded.paths, func(path string) bool { return strings.HasPrefix(path, "/things") }) {
 		t.Errorf("the paths of the requests are %v", recorded.paths)
 	}
 	if report.Untried < 5 || report.Broken > 0 {
 		t.Errorf("it counts %v", report.Count)
-	}
-}
-
-// Test fails on untried promises if the options say so.
-func TestFailUntried(t *testing.T) {
-	t.Parallel()
-	for fails, options := range map[bool]Options{true: {FailUntried: true}, false: {}} {
-		heard := &told{}
-		Test(heard, []byte(smallDocument), http.NotFoundHandler(), options)
-		isUntried := func(line string) bool { return strings.HasPrefix(line, "contract: untried: getThing, ") }
-		if slices.ContainsFunc(heard.lines, isUntried) != fails {
-			t.Errorf("with FailUntried %t, Test tells %q", fails, heard.lines)
-		}
 	}
 }

@@ -35,7 +35,7 @@ func parcelService(c *Contract, fault toy.Fault) *service {
 }
 
 func TestComposedDocument(t *testing.T) {
-	c := contractOf(t, "shipping.yaml", Options{Service: Service{Undeclared: Exact}})
+	c := contractOf(t, "shipping.yaml", Options{Service: Service{Rules: Rules{Exact: true}}})
 	query := func(old, new string) func(*http.Request) {
 		return func(r *http.Request) { r.URL.RawQuery = strings.Replace(r.URL.RawQuery, old, new, 1) }
 	}

@@ -31,7 +31,7 @@ import (
 //
 // The responses are those that the test asks for: no request is made. Streams, Flush, Hijack and
 // [net/http.ResponseController] work as without Watch. A path or a method that the document does not have is no fault,
-// unless [Options.Undeclared] is [Exact].
+// unless the [Rules] are Exact.
 //
 // t is nil where there is no test, as in TestMain. What breaks the document then, or after the end of t, fails in [Watched].
 //
@@ -162,7 +162,7 @@ func (c *Contract) seen(x Interaction, test string) (failures []Failure) {
 		}
 	}()
 	operation := c.document.Serving(x.Method, x.Path)
-	isExact := c.options.Undeclared == Exact
+	isExact := c.options.Rules.Exact
 	if operation == nil && !isExact {
 		c.beyond.add("not in the document: " + x.Method + " " + x.Path)
 		return nil

@@ -237,7 +237,7 @@ func TestWatchExact(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/things/1", "/healthz"} {
 		test := &told{}
-		handler := Watch(test, []byte(watchDocument), respond(200, `{"id":1,"name":"n","more":2}`, isJSON), Options{Service: Service{Undeclared: Exact}})
+		handler := Watch(test, []byte(watchDocument), respond(200, `{"id":1,"name":"n","more":2}`, isJSON), Options{Service: Service{Rules: Rules{Exact: true}}})
 		handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", path, http.NoBody))
 		if len(test.lines) != 1 {
 			t.Errorf("%s: the test is told %q", path, test.lines)
@@ -305,7 +305,7 @@ func TestWatchShares(t *testing.T) {
 // What panics at a response is a failure with its place. Libraries have faults of their own.
 func TestWatchPanics(t *testing.T) {
 	t.Parallel()
-	c, err := New([]byte(watchDocument), Options{Checks: Checks{Response: func(string, Interaction) []Fault {
+	c, err := New([]byte(watchDocument), Options{Checks: Checks{Faults: func(Judged) []Fault {
 		var none []Fault
 		return none[:1]
 	}}})

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"net/http"
 	"os"
 	"strings"
@@ -48,8 +47,6 @@ func optionsOf(cmd *cli.Command) (options contracttest.Options, err error) {
 	if cmd.IsSet("max-time") || options.MaxTime == 0 {
 		options.MaxTime = cmd.Duration("max-time")
 	}
-	// The service may have kept what earlier runs have created.
-	options.FirstID = cmp.Or(options.FirstID, 1_000_000+rand.Int64N(1_000_000_000))
 	return options, nil
 }
 

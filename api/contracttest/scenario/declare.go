@@ -12,20 +12,17 @@ type Operation struct {
 // an API key, or user:password.
 type Credentials map[string]string
 
-// Undeclared says what becomes of what a response has and the document does not name.
-type Undeclared int
-
-const (
-	// Ignore allows it, as OpenAPI does.
-	Ignore Undeclared = iota
-	// Exact makes it a fault. A slash at the end of a path makes another path then, which
-	// must be 404, and Allow is one line.
-	Exact
-)
-
 // Rules are promises that OpenAPI leaves open. A service that does not make one
 // is not tested for it.
 type Rules struct {
+	// Exact: a response has no header, no member, no body and no parameter of a JSON media type that the document does
+	// not name. A slash at the end of a path makes another path, which must be 404, and Allow is one line.
+	Exact bool
+	// Scope is the scope that an operation needs, or nothing. Nil: no operation needs one.
+	Scope func(Operation) string
+	// NotWritten is the status, such as 501, with which an operation responds that is not written yet. What it promises
+	// is then untried, and Test fails once for each such operation.
+	NotWritten int
 	// StrictJSON: refuses duplicate names, invalid UTF-8, lone surrogates, deep
 	// nesting, and numbers such as 1.0 for an integer.
 	StrictJSON bool
@@ -41,6 +38,14 @@ type Rules struct {
 	Options bool
 	// Head: every GET may also be HEAD.
 	Head bool
+}
+
+// ScopeOf is the scope that an operation needs, or nothing.
+func (r Rules) ScopeOf(operation Operation) string {
+	if r.Scope == nil {
+		return ""
+	}
+	return r.Scope(operation)
 }
 
 // Resource is something that operations create, read, replace, change and
@@ -59,7 +64,7 @@ type Resource struct {
 }
 
 // List is an operation that lists the resources of a create operation. It replaces what was
-// inferred for the operation.
+// inferred for the operation. Without Create it lists nothing that a test creates, and nothing is inferred of it.
 type List struct {
 	Operation, Create string
 	ID                string // the member of an item that is its identity

@@ -22,6 +22,17 @@ func (f Fault) String() string {
 	return fmt.Sprintf("%s: %s: %s", f.Where, f.Keyword, f.Message)
 }
 
+// Judged is a response with what is known of it.
+type Judged struct {
+	Interaction
+	// Operation serves the request. Empty: the document has none.
+	Operation string
+	// Why the request is refused: it had this fault, or the document has no operation for it. Nil: no more is known.
+	Why *Violation
+	// Faults are those that the document finds.
+	Faults []Fault
+}
+
 // Rank says how bad a failure is: reports begin with the lowest.
 type Rank int
 

@@ -25,7 +25,7 @@ func TestDeployment(t *testing.T) {
 	}
 	target := Target(url, token, "", "")
 	o := options()
-	o.FirstID = 1_000_000 + rand.Int64N(1<<60)
+	o.Seed = rand.Uint64()
 	c, err := contracttest.New(api.Document, o)
 	must.NoError(t, err)
 	tests := 0

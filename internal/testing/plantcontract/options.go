@@ -46,23 +46,23 @@ func options() contracttest.Options {
 	p := contracttest.Options{
 		Seed: 1, // so that a test run repeats; CONTRACT_SEED draws others
 		Service: contracttest.Service{
-			Lists: []contracttest.List{{
-				Operation: "listPlants", Create: "createPlant", ID: "id", Limit: "limit", After: "after", Filters: map[string]string{"tag": "tag"},
-			}},
-			// Their positions are tested by sequences.
-			Infer:     func(o contracttest.Operation) bool { return o.ID != "listChanges" && o.ID != "streamChanges" },
+			Lists: []contracttest.List{
+				{Operation: "listPlants", Create: "createPlant", ID: "id", Limit: "limit", After: "after", Filters: map[string]string{"tag": "tag"}},
+				// Their positions are tested by sequences.
+				{Operation: "listChanges"},
+				{Operation: "streamChanges"},
+			},
 			Sequences: slices.Concat(sequences, findSequences, changeSequences),
 			Rules: contracttest.Rules{
-				StrictJSON: true, StrictParameters: true, StrictMediaTypes: true, Options: true, Head: true,
+				Exact: true, StrictJSON: true, StrictParameters: true, StrictMediaTypes: true, Options: true, Head: true,
 				RefusesUnknown: func(operation contracttest.Operation) bool {
 					return operation.Extensions["x-unknown-parameters"] != "ignored"
 				},
+				Scope: func(operation contracttest.Operation) string {
+					scope, _ := operation.Extensions["x-required-scope"].(string)
+					return scope
+				},
 			},
-			Scope: func(operation contracttest.Operation) string {
-				scope, _ := operation.Extensions["x-required-scope"].(string)
-				return scope
-			},
-			Undeclared: contracttest.Exact,
 			AnyHeader: map[string]string{
 				"X-Content-Type-Options":        "every response has it, and it means nothing to a client",
 				"RateLimit-Limit":               "the document's Limits: on every response while there is a quota",
@@ -74,34 +74,48 @@ func options() contracttest.Options {
 			},
 			Earlier: map[string][]byte{"api/seed.yaml": api.Seed},
 		},
-		Checks: contracttest.Checks{
-			Response: func(operationID string, x contracttest.Interaction) []contracttest.Fault {
-				if operationID == "streamChanges" && x.Status == http.StatusOK {
-					return eventFaults(x)
-				}
-				return failureFaults(x)
-			},
-			Client: generatedClient(func(d doer) any {
-				client, _ := plantclient.NewClientWithResponses("http://plantstore.invalid", plantclient.WithHTTPClient(d))
-				return client
-			}),
-			Refusal:              refusalFaults,
-			Undocumented:         func(path string) bool { return slices.Contains(documentation, path) || isPartOfDocs(path) },
-			UndocumentedResponse: documentationFaults,
-			EveryResponse:        []string{"X-Request-Id"},
-			Observed: func(x contracttest.Interaction) []string {
-				if e, err := readError(x); err == nil && x.Status >= 400 {
-					return []string{codePromise(e.Error)}
-				}
-				return nil
-			},
-		},
+		Checks: contracttest.Checks{Faults: faults, Promises: map[string]func(contracttest.Interaction) bool{}},
 	}
 	for _, code := range codes() {
-		p.Promises = append(p.Promises, codePromise(code))
+		p.Promises[codePromise(code)] = func(x contracttest.Interaction) bool {
+			e, err := readError(x)
+			return x.Status >= 400 && err == nil && e.Error == code
+		}
 	}
 	return p
 }
+
+// faults are those of the document, what it says in words, and what the generated client cannot read.
+func faults(of contracttest.Judged) []contracttest.Fault {
+	isOutside := of.Operation == ""
+	if isOutside && (slices.Contains(documentation, of.Path) || isPartOfDocs(of.Path)) {
+		of.Faults, of.Why = documentationFaults(of.Interaction)
+	}
+	if isOutside && of.Header.Get("X-Request-Id") == "" {
+		of.Faults = append(of.Faults, contracttest.Fault{Where: "header X-Request-Id", Keyword: "required", Message: "is missing"})
+	}
+	isRight := len(of.Faults) == 0
+	switch {
+	case of.Method == http.MethodHead, isOutside && of.Why == nil:
+		return of.Faults
+	case of.Why != nil && isRight:
+		return refusalFaults(*of.Why, of.Interaction)
+	case of.Operation == "streamChanges" && of.Status == http.StatusOK:
+		of.Faults = append(of.Faults, eventFaults(of.Interaction)...)
+	case !isOutside:
+		of.Faults = append(of.Faults, failureFaults(of.Interaction)...)
+	}
+	if len(of.Faults) == 0 {
+		return clientFaults(of.Operation, of.Interaction)
+	}
+	return of.Faults
+}
+
+// clientFaults are what the generated client cannot read.
+var clientFaults = generatedClient(func(d doer) any {
+	client, _ := plantclient.NewClientWithResponses("http://plantstore.invalid", plantclient.WithHTTPClient(d))
+	return client
+})
 
 func codePromise(code int32) string { return fmt.Sprint("ErrorCode, ", code) }
 
@@ -131,24 +145,46 @@ func isPartOfDocs(path string) bool {
 	return strings.HasPrefix(path, "/docs/") || strings.HasPrefix(path, "/page/")
 }
 
-func documentationFaults(x contracttest.Interaction) []contracttest.Fault {
-	fault := func(where, message string) []contracttest.Fault {
-		return []contracttest.Fault{{Where: where, Keyword: "documentation", Message: message}}
+// documentationFaults are what is wrong with a response of the documentation, and why it is a refusal, if it must be one.
+func documentationFaults(x contracttest.Interaction) (faults []contracttest.Fault, why *contracttest.Violation) {
+	switch x.Method {
+	case http.MethodGet, http.MethodHead:
+		return pageFaults(x)
+	case http.MethodOptions:
+		return methodFaults(x, http.StatusNoContent), nil
+	}
+	return methodFaults(x, http.StatusMethodNotAllowed), &contracttest.Violation{Kind: contracttest.UnknownMethod}
+}
+
+// methodFaults are what is wrong with a response that says which methods there are.
+func methodFaults(x contracttest.Interaction, status int) []contracttest.Fault {
+	methods := strings.Split(x.Header.Get("Allow"), ", ")
+	slices.Sort(methods)
+	isRight := slices.Equal(methods, []string{http.MethodGet, http.MethodHead, http.MethodOptions})
+	if isRight && x.Status == status {
+		return nil
+	}
+	message := fmt.Sprintf("must be %d with the methods GET, HEAD and OPTIONS, which are %q", status, methods)
+	return []contracttest.Fault{{Where: "status", Keyword: "documentation", Message: message}}
+}
+
+// pageFaults are what is wrong with a response to a read of a page.
+func pageFaults(x contracttest.Interaction) ([]contracttest.Fault, *contracttest.Violation) {
+	fault := func(where, message string) ([]contracttest.Fault, *contracttest.Violation) {
+		return []contracttest.Fault{{Where: where, Keyword: "documentation", Message: message}}, nil
 	}
 	switch {
 	case x.Path == "/" && x.Status == http.StatusTemporaryRedirect: // without the page
 		if x.Header.Get("Location") != "docs" {
 			return fault("header Location", "must be docs, relative to /")
 		}
-		return nil
-	case isPartOfDocs(x.Path) && x.Status == http.StatusNotFound && x.Method == http.MethodHead:
-		return nil
+		return nil, nil
 	case isPartOfDocs(x.Path) && x.Status == http.StatusNotFound:
-		return refusalFaults(contracttest.Violation{Kind: contracttest.UnknownPath}, x)
+		return nil, &contracttest.Violation{Kind: contracttest.UnknownPath}
 	case !slices.Contains([]int{http.StatusOK, http.StatusNotModified, http.StatusPermanentRedirect}, x.Status):
 		return fault("status", "must be 200, 304 or 308")
 	}
-	return nil
+	return nil, nil
 }
 
 func readError(x contracttest.Interaction) (e plantapi.Error, err error) {

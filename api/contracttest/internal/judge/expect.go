@@ -84,10 +84,7 @@ func (j *Judge) Refused(x scenario.Interaction, why scenario.Violation, promise 
 		cause, root := j.notRefused(x, why, promise)
 		return scenario.Broken{Cause: cause, Root: root, Rank: scenario.Behaviour, Message: message}
 	}
-	if j.Settings.Refusal == nil {
-		return nil
-	}
-	for _, fault := range j.Settings.Refusal(why, x) {
+	for _, fault := range j.byOptions(scenario.Judged{Interaction: x, Operation: j.Name(x), Why: &why}) {
 		return j.broken(x, scenario.Broken{
 			Cause: scenario.Cause{
 				Kind: scenario.WrongRefusal, Operation: j.nameOrMethod(x), Violation: why.Kind, Place: fault.Where, Keyword: fault.Keyword,

@@ -35,7 +35,6 @@
 package judge
 
 import (
-	"net/http"
 	"sync"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
@@ -45,18 +44,11 @@ import (
 
 // Settings are what the options say of responses.
 type Settings struct {
-	Undeclared scenario.Undeclared
 	// Headers that any response may have, with the reason.
 	AnyHeader map[string]string
-	// Of a response to an operation: further faults, and what a generated client cannot read.
-	Response, Client func(operationID string, x scenario.Interaction) []scenario.Fault
-	Refusal          func(why scenario.Violation, x scenario.Interaction) []scenario.Fault
-	// Paths beside the document, and faults of a response to GET on them.
-	Undocumented         func(path string) bool
-	UndocumentedResponse func(x scenario.Interaction) []scenario.Fault
-	// Headers of the components that responses to unknown paths have, too.
-	EveryResponse []string
-	Rules         scenario.Rules
+	Rules     scenario.Rules
+	// What is wrong with a response in the end. Nil: what the document finds.
+	Faults func(scenario.Judged) []scenario.Fault
 }
 
 // Judge judges responses by a document.
@@ -82,28 +74,28 @@ func New(of *document.Document, earlier map[string]*document.Document, settings 
 // it fail with the same status.
 func (j *Judge) NoteFailing(operation string, status int) { j.failing.Store(operation, status) }
 
-// Faults returns the faults of a response. Clients come last: what they cannot read is mostly told better
-// by the document.
+// Faults returns the faults of a response. The options come last: what they find is mostly told better by the document.
 func (j *Judge) Faults(x scenario.Interaction) []scenario.Fault {
+	of := scenario.Judged{Interaction: x}
 	if !j.isDocumented(x) {
-		return j.undocumented(x)
+		of.Faults, of.Why = j.undocumented(x)
+		return j.byOptions(of)
 	}
 	operation := j.Document.Serving(x.Method, x.Path)
-	faults := j.response(operation, x)
+	of.Operation = operation.ID
+	of.Faults = j.response(operation, x)
 	for name, earlier := range j.Earlier {
-		faults = append(faults, j.toEarlierClient(earlier, name, x)...)
+		of.Faults = append(of.Faults, j.toEarlierClient(earlier, name, x)...)
 	}
-	if x.Method == http.MethodHead {
-		return faults
+	return j.byOptions(of)
+}
+
+// byOptions returns what is wrong with a response in the end.
+func (j *Judge) byOptions(of scenario.Judged) []scenario.Fault {
+	if j.Settings.Faults == nil {
+		return of.Faults
 	}
-	if j.Settings.Response != nil {
-		faults = append(faults, j.Settings.Response(operation.ID, x)...)
-	}
-	// A client need not read a wrong response.
-	if len(faults) == 0 && j.Settings.Client != nil {
-		return j.Settings.Client(operation.ID, x)
-	}
-	return faults
+	return j.Settings.Faults(of)
 }
 
 // Undeclared returns the members of a response that the document does not name.
@@ -117,7 +109,7 @@ func (j *Judge) Undeclared(x scenario.Interaction) []scenario.Fault {
 }
 
 // exact reports whether a response must not have more than the document names.
-func (j *Judge) exact() bool { return j.Settings.Undeclared == scenario.Exact }
+func (j *Judge) exact() bool { return j.Settings.Rules.Exact }
 
 // one is a list of one fault.
 func one(where, keyword, message string) []scenario.Fault {

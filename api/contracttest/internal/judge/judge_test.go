@@ -133,11 +133,14 @@ func TestRoots(t *testing.T) {
 	}
 }
 
-// A client is asked to read right responses only, so it hides no fault of a wrong one.
-func TestClient(t *testing.T) {
+// The options see what the document finds, and which operation it was.
+func TestOptions(t *testing.T) {
 	t.Parallel()
 	judge := thingsJudge(t)
-	judge.Settings.Client = func(string, scenario.Interaction) []scenario.Fault {
+	judge.Settings.Faults = func(of scenario.Judged) []scenario.Fault {
+		if len(of.Faults) > 0 || of.Operation != "putThing" {
+			return of.Faults
+		}
 		return one("client", "client", "cannot read it")
 	}
 	for body, want := range map[string]string{`{"id":1}`: "client", `{"id":""}`: "body /id"} {

@@ -100,24 +100,23 @@ func headerAndBody(lines []string) (header http.Header, body []byte) {
 
 // settingsOf are settings of cases.
 var settingsOf = map[string]Settings{
-	"exact":         {Undeclared: scenario.Exact, AnyHeader: map[string]string{"x-any": "a proxy adds it"}},
-	"head":          {Rules: scenario.Rules{Head: true}},
-	"options":       {Rules: scenario.Rules{Options: true}},
-	"every":         {EveryResponse: []string{"Version"}},
-	"added":         {Undocumented: func(path string) bool { return path == "/added" }, UndocumentedResponse: says[scenario.Interaction]("added")},
-	"added plainly": {Undocumented: func(path string) bool { return path == "/added" }},
-	"refusal": {Refusal: func(_ scenario.Violation, x scenario.Interaction) []scenario.Fault {
-		return says[scenario.Interaction]("refusal")(x)
-	}},
-	"whole": {Response: func(string, scenario.Interaction) []scenario.Fault { return one("body", "required", "is missing") }},
-	"response": {Response: func(_ string, x scenario.Interaction) []scenario.Fault {
-		return says[scenario.Interaction]("response")(x)
+	"exact":    {Rules: scenario.Rules{Exact: true}, AnyHeader: map[string]string{"x-any": "a proxy adds it"}},
+	"head":     {Rules: scenario.Rules{Head: true}},
+	"options":  {Rules: scenario.Rules{Options: true}},
+	"allowed":  {Faults: func(scenario.Judged) []scenario.Fault { return nil }},
+	"whole":    {Faults: adds(one("body", "required", "is missing"))},
+	"response": {Faults: adds(one("response", "options", "is not what the options want"))},
+	"refusal": {Faults: func(of scenario.Judged) []scenario.Fault {
+		if of.Why == nil {
+			return of.Faults
+		}
+		return adds(one("refusal of "+string(of.Why.Kind), "options", "is not what the options want"))(of)
 	}},
 }
 
-// says is a check of the options that finds a fault in everything.
-func says[T any](what string) func(T) []scenario.Fault {
-	return func(T) []scenario.Fault { return one(what, "options", "is not what the options want") }
+// adds are faults of the options beside those of the document.
+func adds(more []scenario.Fault) func(scenario.Judged) []scenario.Fault {
+	return func(of scenario.Judged) []scenario.Fault { return append(of.Faults, more...) }
 }
 
 // asks finds the parts of what a test asks: that a request is accepted, or refused for a reason with its place, and the

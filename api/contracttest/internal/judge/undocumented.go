@@ -23,67 +23,44 @@ func (j *Judge) isDocumented(x scenario.Interaction) bool {
 	return j.Document.Serving(x.Method, x.Path) != nil
 }
 
-// isAdded reports whether the options have a path that the document does not have.
-func (j *Judge) isAdded(path string) bool {
-	return j.Settings.Undocumented != nil && j.Settings.Undocumented(path)
-}
-
-// undocumented checks responses that no operation of the document describes:
+// undocumented checks responses that no operation of the document describes, and says why there is none:
 //
 //   - an unknown path is 404;
 //   - a known path with a method that it does not offer is 405 with Allow;
-//   - OPTIONS of a known path, if the options promise it, is 204 with Allow;
-//   - a path that the options add is checked by the options.
-func (j *Judge) undocumented(x scenario.Interaction) (faults []scenario.Fault) {
-	faults = j.withoutOperation(x)
-	for _, name := range j.Settings.EveryResponse {
-		faults = append(faults, j.headers(map[string]*document.Header{name: j.Document.Headers[name]}, x.Header)...)
-	}
-	return faults
-}
-
-// withoutOperation checks a response by why there is no operation for it.
-func (j *Judge) withoutOperation(x scenario.Interaction) []scenario.Fault {
-	isAdded := j.isAdded(x.Path)
-	isKnown := isAdded || len(j.operationsOn(x.Path)) > 0
-	isRead := x.Method == http.MethodGet || x.Method == http.MethodHead
+//   - OPTIONS of a known path, if the options promise it, is 204 with Allow.
+func (j *Judge) undocumented(x scenario.Interaction) (faults []scenario.Fault, why *scenario.Violation) {
+	isKnown := len(j.operationsOn(x.Path)) > 0
 	switch {
+	case !isKnown && j.mayBeServed(x):
+		return noFailure("paths", x), nil
 	case !isKnown:
-		return j.unknownPath(x)
-	case isAdded && isRead:
-		return j.added(x)
+		return refused(scenario.UnknownPath, x)
 	case x.Method == http.MethodOptions:
-		return j.optionsOfPath(x)
+		return j.optionsOfPath(x), nil
 	}
-	return j.unknownMethod(x)
-}
-
-// added checks the response to a read of a path of the options. What it must be, only they know.
-func (j *Judge) added(x scenario.Interaction) []scenario.Fault {
-	if j.Settings.UndocumentedResponse == nil {
-		return nil
-	}
-	return j.Settings.UndocumentedResponse(x)
-}
-
-// unknownMethod checks the response to a method that a path does not offer. A 405 must say which ones it offers
-// (RFC 9110, section 15.5.6).
-func (j *Judge) unknownMethod(x scenario.Interaction) []scenario.Fault {
-	faults := j.refusal(scenario.Violation{Kind: scenario.UnknownMethod}, x)
+	faults, why = refused(scenario.UnknownMethod, x)
+	// A 405 must say which methods the path offers (RFC 9110, section 15.5.6).
 	if x.Status == http.StatusMethodNotAllowed {
 		faults = append(faults, j.allow(x)...)
 	}
-	return faults
+	return faults, why
 }
 
-// unknownPath checks the response to a path that does not exist. With a slash at its end it may mean
-// the path without it, or lead there, and OPTIONS may be CORS, unless the options say otherwise.
-func (j *Judge) unknownPath(x scenario.Interaction) []scenario.Fault {
-	mayBeServed := x.Method == http.MethodOptions || j.Document.HasPath(strings.TrimSuffix(x.Path, "/"))
-	if j.exact() || !mayBeServed {
-		return j.refusal(scenario.Violation{Kind: scenario.UnknownPath}, x)
+// mayBeServed reports whether a path that does not exist need not be refused: with a slash at its end it may mean the
+// path without it, or lead there, and OPTIONS may be CORS, unless the options say otherwise.
+func (j *Judge) mayBeServed(x scenario.Interaction) bool {
+	isAlike := x.Method == http.MethodOptions || j.Document.HasPath(strings.TrimSuffix(x.Path, "/"))
+	return isAlike && !j.exact()
+}
+
+// refused checks that a request is refused that no operation serves.
+func refused(kind scenario.Kind, x scenario.Interaction) ([]scenario.Fault, *scenario.Violation) {
+	why := &scenario.Violation{Kind: kind}
+	if why.Allows(x.Status) {
+		return nil, why
 	}
-	return noFailure("paths", x)
+	wanted := why.Statuses()[0]
+	return wrongStatus("paths", wanted, fmt.Sprintf("must be %d: the document has no such operation", wanted)), why
 }
 
 // noFailure checks a response of which no more is known than that the service must not fail. That it knows
@@ -108,19 +85,6 @@ func (j *Judge) optionsOfPath(x scenario.Interaction) []scenario.Fault {
 // wrongStatus is a fault of a response that must have one status.
 func wrongStatus(keyword string, wanted int, message string) []scenario.Fault {
 	return []scenario.Fault{{Where: "status", Keyword: keyword, Message: message, Wanted: wanted}}
-}
-
-// refusal checks the response to a request that no operation serves. What the body must be, only the options know,
-// and a response to HEAD has none.
-func (j *Judge) refusal(why scenario.Violation, x scenario.Interaction) []scenario.Fault {
-	if !why.Allows(x.Status) {
-		wanted := why.Statuses()[0]
-		return wrongStatus("paths", wanted, fmt.Sprintf("must be %d: the document has no such operation", wanted))
-	}
-	if x.Method == http.MethodHead || j.Settings.Refusal == nil {
-		return nil
-	}
-	return j.Settings.Refusal(why, x)
 }
 
 // allow fails unless there is one Allow header with exactly the methods of the path. It must be exact: a
@@ -148,9 +112,6 @@ func (j *Judge) allow(x scenario.Interaction) []scenario.Fault {
 // OPTIONS may be missing, unless the options promise them. So may the methods of other templates that also
 // fit: the first one has the fewest parameters, and many routers look at that one alone.
 func (j *Judge) offered(path string) (required, allowed []string) {
-	if j.isAdded(path) {
-		required = append(required, http.MethodGet)
-	}
 	operations := j.operationsOn(path)
 	for _, operation := range operations {
 		if path == anyPath || operation.Template == operations[0].Template {

@@ -36,7 +36,7 @@ func (m *singleMaker) credentials() {
 		if !isOpen {
 			m.wrongCredentials(of, schemes, i == 0)
 		}
-		if scope := m.Scope(m.operation.Declared()); scope != "" && i == 0 {
+		if scope := m.Rules.ScopeOf(m.operation.Declared()); scope != "" && i == 0 {
 			m.addAccess("scope", scenario.MissingScope, scenario.Access{WithoutScope: scope})
 		}
 		m.addAccess("good"+of, "", scenario.Access{Chosen: true, Only: schemes})

@@ -160,11 +160,10 @@ func assignedPots() plan.Settings {
 
 // strict are options of a service that promises all that can be promised.
 var strict = plan.Settings{
-	Exact: true,
-	Scope: func(scenario.Operation) string { return "gardener" },
 	Settings: values.Settings{Rules: scenario.Rules{
-		StrictJSON: true, StrictParameters: true, StrictMediaTypes: true, Options: true, Head: true,
+		Exact: true, StrictJSON: true, StrictParameters: true, StrictMediaTypes: true, Options: true, Head: true,
 		RefusesUnknown: func(operation scenario.Operation) bool { return operation.ID == "createNote" },
+		Scope:          func(scenario.Operation) string { return "gardener" },
 	}},
 }
 

@@ -39,7 +39,7 @@ func (p *Planner) pathTests() (all []Test) {
 
 // withOddMethod adds the odd method, if the options say that everything must be as HTTP says.
 func (p *Planner) withOddMethod(methods ...string) []string {
-	if !p.Exact {
+	if !p.Rules.Exact {
 		return slices.Clone(methods)
 	}
 	return append(slices.Clone(methods), oddMethod)

@@ -82,10 +82,6 @@ import (
 // Settings are what the options say of tests.
 type Settings struct {
 	values.Settings
-	// A response has only what the document names.
-	Exact bool
-	// That an operation needs, or nothing.
-	Scope func(scenario.Operation) string
 	// Of resources and lists.
 	Declared resources.Declarations
 	// Operations that are not tested, but sent where tests of others need them.

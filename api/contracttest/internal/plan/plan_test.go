@@ -24,7 +24,6 @@ func planOf(t *testing.T, settings Settings) *Planner {
 	t.Helper()
 	read, err := document.Parse([]byte(potsDocument))
 	must.NoError(t, err)
-	settings.Scope = func(scenario.Operation) string { return "" }
 	return New(judge.New(read, nil, judge.Settings{}), settings)
 }
 
@@ -107,7 +106,7 @@ func TestDeletesComeLate(t *testing.T) {
 	t.Parallel()
 	read, err := document.Parse([]byte(racksDocument))
 	must.NoError(t, err)
-	p := New(judge.New(read, nil, judge.Settings{}), Settings{Scope: func(scenario.Operation) string { return "" }})
+	p := New(judge.New(read, nil, judge.Settings{}), Settings{})
 	for _, when := range []order{plain, broad, deep, odd, clearing} {
 		var operations []string
 		for test := range p.singles(when) {

@@ -83,9 +83,6 @@ func (c trial) planner(t *testing.T) *plan.Planner {
 	}
 	read, err := document.Parse(text)
 	must.NoError(t, err)
-	if c.settings.Scope == nil {
-		c.settings.Scope = func(scenario.Operation) string { return "" }
-	}
 	return plan.New(judge.New(read, nil, judge.Settings{}), c.settings)
 }
 

@@ -122,8 +122,11 @@ var plainTool = strings.NewReplacer("REQUIRED", "name", "SENT", "string", "RECEI
 // What the options say is true, and nothing is inferred against it.
 func TestDeclared(t *testing.T) {
 	t.Parallel()
-	without := func(ids ...string) func(scenario.Operation) bool {
-		return func(operation scenario.Operation) bool { return !slices.Contains(ids, operation.ID) }
+	without := func(ids ...string) (declared Declarations) {
+		for _, id := range ids {
+			declared.Lists = append(declared.Lists, scenario.List{Operation: id})
+		}
+		return declared
 	}
 	leaveOut := func(id string) Declarations { return Declarations{LeaveOut: map[string]string{id: "a reason"}} }
 	declare := func(x scenario.Resource) Declarations { return Declarations{Resources: []scenario.Resource{x}} }
@@ -138,8 +141,8 @@ putTool: {id} is of createTool`
 		want     string
 	}{
 		"nothing":                   {Declarations{}, `createTool: assigned "id" of string, inferred` + onTool},
-		"no create is inferred":     {Declarations{Infer: without("createTool")}, ""},
-		"no read is inferred":       {Declarations{Infer: without("getTool")}, ""},
+		"no create is inferred":     {without("createTool"), ""},
+		"no read is inferred":       {without("getTool"), ""},
 		"the create is left out":    {leaveOut("createTool"), ""},
 		"a declared resource":       {declare(scenario.Resource{Create: "createTool", ID: "name", Read: "getTool"}), `createTool: chosen "name" of string` + others},
 		"one whose id is nowhere":   {declare(scenario.Resource{Create: "createTool", ID: "key", Read: "getTool"}), `createTool: chosen "key" of string` + others},
@@ -147,7 +150,7 @@ putTool: {id} is of createTool`
 		"one without a create":      {declare(scenario.Resource{Create: "noOperation", ID: "name", Read: "getTool"}), `createTool: assigned "id" of string, inferred` + onTool},
 		"one with a path of others": {declare(scenario.Resource{Create: "createTool", ID: "name", Read: "createTool"}), ""},
 		"some are not inferred": {
-			Declarations{Infer: without("putTool", "deleteTool")},
+			without("putTool", "deleteTool"),
 			"createTool: assigned \"id\" of string, inferred\n  GET getTool\n  PATCH changeTool\n" +
 				"getTool: {id} is of createTool\nchangeTool: {id} is of createTool",
 		},
@@ -300,7 +303,7 @@ turnPart: {partId} is of createPart`
 		"some are not inferred": {
 			paths: plainTool + belowTools,
 			declared: Declarations{
-				Infer: func(operation scenario.Operation) bool { return operation.ID != "turnPart" }, LeaveOut: map[string]string{"sell": "a reason"},
+				Lists: []scenario.List{{Operation: "turnPart"}}, LeaveOut: map[string]string{"sell": "a reason"},
 			},
 			want: created + strings.Replace(part, "BELOW", ", below createTool", 1) + toolUses + "\ncreatePart: {tool} is of createTool\ngetPart: {partId} is of createPart",
 		},

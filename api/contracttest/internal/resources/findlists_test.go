@@ -220,10 +220,8 @@ func TestCanBeList(t *testing.T) {
 		"a list": {paths: cups, want: list},
 		"a stream": {paths: strings.ReplaceAll(cups, "description: Cups., content: {application/json:",
 			"description: Cups., content: {text/event-stream: {schema: {type: string}}, application/json:")},
-		"left out": {paths: cups, declared: Declarations{LeaveOut: map[string]string{"listCups": "a reason"}}},
-		"not inferred": {paths: cups, declared: Declarations{
-			Infer: func(operation scenario.Operation) bool { return operation.ID != "listCups" },
-		}},
+		"left out":     {paths: cups, declared: Declarations{LeaveOut: map[string]string{"listCups": "a reason"}}},
+		"not inferred": {paths: cups, declared: declare(scenario.List{Operation: "listCups"})},
 		"declared": {
 			paths:    cups,
 			declared: declare(scenario.List{Operation: "listCups", Create: "createCup", ID: "id", Limit: "top"}),

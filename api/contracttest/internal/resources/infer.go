@@ -19,7 +19,9 @@ func (s *Set) Infers(operation *document.Operation) bool {
 	if operation == nil {
 		return false
 	}
-	return s.declared.Infer == nil || s.declared.Infer(operation.Declared())
+	return !slices.ContainsFunc(s.declared.Lists, func(list scenario.List) bool {
+		return list.Operation == operation.ID && list.Create == ""
+	})
 }
 
 // inferResources adds the resources that have a path of their own below that of a create, and

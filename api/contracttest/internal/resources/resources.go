@@ -46,8 +46,6 @@ import (
 type Declarations struct {
 	Resources []scenario.Resource
 	Lists     []scenario.List
-	// Whether anything may be inferred of an operation; nil: of every one.
-	Infer func(scenario.Operation) bool
 	// Operations that no test sends a request of, each with the reason.
 	LeaveOut map[string]string
 }

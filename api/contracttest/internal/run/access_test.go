@@ -47,7 +47,7 @@ func closedRunner(t *testing.T, saysNothing bool) *Runner {
 	must.NoError(t, err)
 	of := judge.New(read, nil, judge.Settings{})
 	return &Runner{
-		Plan:    plan.New(of, plan.Settings{Scope: func(scenario.Operation) string { return "" }}),
+		Plan:    plan.New(of, plan.Settings{}),
 		Observe: func(scenario.Interaction, string, judge.Asked) []scenario.Failure { return nil },
 	}
 }

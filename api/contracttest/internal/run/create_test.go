@@ -39,7 +39,6 @@ func TestProposedIdentity(t *testing.T) {
 	t.Parallel()
 	runner := runnerOf(t)
 	settings := plan.Settings{
-		Scope: func(scenario.Operation) string { return "" },
 		Declared: resources.Declarations{
 			Resources: []scenario.Resource{{Create: "createPot", ID: "id", Assigned: true, Read: "getPot"}},
 		},

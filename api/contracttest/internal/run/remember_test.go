@@ -43,7 +43,7 @@ func deletable(t *testing.T) *Runner {
 	must.NoError(t, err)
 	of := judge.New(read, nil, judge.Settings{})
 	return &Runner{
-		Plan: plan.New(of, plan.Settings{Scope: func(scenario.Operation) string { return "" }}),
+		Plan: plan.New(of, plan.Settings{}),
 		Observe: func(x scenario.Interaction, test string, asked judge.Asked) []scenario.Failure {
 			return of.Failures(x, test, asked, nil)
 		},

@@ -58,7 +58,7 @@ func runnerOf(t *testing.T) *Runner {
 	read, err := document.Parse([]byte(potsDocument))
 	must.NoError(t, err)
 	of := judge.New(read, nil, judge.Settings{})
-	settings := plan.Settings{Scope: func(scenario.Operation) string { return "" }}
+	settings := plan.Settings{}
 	return &Runner{
 		Plan: plan.New(of, settings),
 		Observe: func(x scenario.Interaction, test string, asked judge.Asked) []scenario.Failure {

@@ -39,7 +39,7 @@ func newHandler(t *testing.T) http.Handler {
 // not written yet.
 func TestContract(t *testing.T) {
 	contracttest.Test(t, api.Document, newHandler(t), contracttest.Options{
-		Header:     http.Header{"Authorization": {"Bearer " + secret}},
-		NotWritten: http.StatusNotImplemented,
+		Header:  http.Header{"Authorization": {"Bearer " + secret}},
+		Service: contracttest.Service{Rules: contracttest.Rules{NotWritten: http.StatusNotImplemented}},
 	})
 }
