@@ -12,17 +12,16 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
-// Random bodies are drawn from a seed, find what no keyword of the document leads to, and are
-// shrunk to what the service fails on.
+// Random bodies are drawn from a seed, and find what no keyword of the document leads to.
 func TestRandomBodies(t *testing.T) {
 	t.Parallel()
 	run := func(seed uint64) (failures []Failure, sent string) {
 		c := contractFrom(t, notesDocument, Options{Seed: seed})
 		for _, test := range testsOf(c) {
-			if test.Name != "addNote, random bodies" {
+			if !strings.HasPrefix(test.Name, "addNote, random body: ") {
 				continue
 			}
-			failures, _ = attempt(test, Target{URL: "http://notes.example", Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			found, _ := attempt(test, Target{URL: "http://notes.example", Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
 				body, _ := io.ReadAll(r.Body)
 				sent += string(body)
 				note := map[string]any{}
@@ -33,13 +32,14 @@ func TestRandomBodies(t *testing.T) {
 				r.Body = io.NopCloser(bytes.NewReader(body))
 				return inProcess{noteService(c)}.RoundTrip(r)
 			})})
+			failures = append(failures, found...)
 		}
 		return failures, sent
 	}
 	failures, sent := run(1)
-	if i := slices.IndexFunc(failures, func(f Failure) bool {
+	if !slices.ContainsFunc(failures, func(f Failure) bool {
 		return f.Cause == scenario.Cause{Kind: scenario.Crashes, Operation: "addNote", Status: 500}
-	}); i < 0 || len(failures[i].Sent.RequestBody) != len(`{"text":"u"}`) {
+	}) {
 		t.Errorf("the failures are %v", failures)
 	}
 	if _, again := run(1); again != sent {

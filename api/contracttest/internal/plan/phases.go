@@ -22,14 +22,14 @@ type order int
 const (
 	broad    order = iota // the first test of its promise
 	plain                 // the plainest valid request of its operation
-	deep                  // one more test of its promise
+	deep                  // one more test of its promise, or a random body
 	odd                   // it may end the service
 	clearing              // it deletes what all others need
 )
 
 // Tests makes the tests, one after the other, in the order in which they should run, until ctx is done: first requests
 // of each operation, until one is accepted; the plainest one with each kind of credentials; each promise once;
-// sequences; each promise again; random bodies; what is odd; and deletes of all that there is.
+// sequences; each promise again, and random bodies; what is odd; and deletes of all that there is.
 func (p *Planner) Tests(ctx context.Context) iter.Seq[Test] {
 	return func(yield func(Test) bool) {
 		for test := range p.all(ctx) {
@@ -61,10 +61,9 @@ func (p *Planner) all(ctx context.Context) iter.Seq[Test] {
 		{2, p.singles(broad), nil},
 		{3, ofFamilies(p.families()...), p.areaOf},
 		{4, p.singles(deep), nil},
-		{5, ofFamilies(p.randomTests), nil},
 	}
-	odds := ofPhases(phase{6, p.singles(odd), nil})
-	clears := ofPhases(phase{7, p.singles(clearing), nil})
+	odds := ofPhases(phase{5, p.singles(odd), nil})
+	clears := ofPhases(phase{6, p.singles(clearing), nil})
 	return func(yield func(Test) bool) {
 		_ = passes(interrupted(ofPhases(careful...), odds, lastPartOf(ctx)), yield) && passes(clears, yield)
 	}
@@ -132,7 +131,7 @@ func (p *Planner) areaOf(test Test) string {
 	return area
 }
 
-// families are the tests that are not of one request, but for those of random bodies.
+// families are the tests that are not of one request.
 func (p *Planner) families() []func() []Test {
 	return []func() []Test{
 		p.pathTests,

@@ -6,8 +6,8 @@
 //   - rehearse.go: the first requests, until each operation has accepted one. What they teach is kept by package
 //     lessons, and later requests begin with it.
 //   - Tests of one request: of the credentials of an operation (credentials.go), of its parameters
-//     (parameters.go), of its body (bodies.go). single.go has the request, filled.go fills it with what is known,
-//     singlemaker.go makes them, kept.go keeps them, and surroundings.go has what is around the request. refusals.go
+//     (parameters.go), of its body (bodies.go), also drawn at random (random.go). single.go has the request, filled.go
+//     fills it with what is known, singlemaker.go makes them, kept.go keeps them, and surroundings.go has what is around the request. refusals.go
 //     judges whether the service was right to refuse it.
 //   - paths.go: methods and paths that the document does not have.
 //   - sequences.go: what is created can be read, changed and deleted, and nothing else changes. others.go: two
@@ -17,7 +17,6 @@
 //   - conditions.go: If-Match and If-None-Match. atonce.go: requests at the same time.
 //   - lists.go and filters.go: limits, pages, defaults and filters of lists. pages.go reads them, search.go looks for
 //     things in them, and counts.go compares a count with them.
-//   - random.go: bodies that are drawn.
 //
 // A test says what it does with a thing, and a draft makes the requests of it: see package draft. Which operations
 // create, read, change, delete and list one thing, package resources says. Where it has only inferred it, and a right
@@ -92,16 +91,10 @@ type Settings struct {
 // Test is a generated test.
 type Test struct {
 	scenario.Test
-	// Drawn makes the test of one draw, for a test that consists of many; nil: Run has all.
-	Drawn func(*values.Draws) scenario.Test
-	// Draws is how many of them are made.
-	Draws int
 	// Refuses is the operation that must refuse the request of the test, if it must.
 	Refuses string
 	// IsRehearsal means that the test shows no promise, and does not wait long for a response.
 	IsRehearsal bool
-	// Number is the same for the same test in every run.
-	Number uint64
 	// Phase is which part of a run the test is of: each begins when the one before has ended.
 	Phase int
 	// Area is where others must not change anything while the test runs. Empty: it does not look at others.
@@ -170,12 +163,9 @@ func (p *Planner) PlainTest(operation *document.Operation) (test Test, ok bool) 
 	return Test{}, false
 }
 
-// newTest is a test with a name. What it draws depends on its promise alone, so that another wording draws the same.
+// newTest is a test with a name.
 func newTest(name string, shows scenario.Promise, run func(*scenario.Trial)) Test {
-	return Test{
-		Test:   scenario.Test{Name: name, Shows: []scenario.Promise{shows}, Run: run},
-		Number: values.NumberOf(shows.ID()),
-	}
+	return Test{Test: scenario.Test{Name: name, Shows: []scenario.Promise{shows}, Run: run}}
 }
 
 // testOf is a test of one promise, which is its name.

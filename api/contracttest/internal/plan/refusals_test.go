@@ -19,7 +19,7 @@ func TestRefusals(t *testing.T) {
 	for _, code := range []int{400, 401, 403, 404, 409, 410, 412, 415, 422, 423, 500, 503} {
 		for _, isCreate := range []bool{false, true} {
 			c := transcripts["requests"]
-			c.phases = "127"
+			c.phases = "126"
 			c.tests = "^(find|putNote|deleteNote|sendForm|deleteCache|stop), "
 			c.service = refusing(func(r *http.Request) int {
 				isNote := strings.HasPrefix(r.URL.Path, "/notes")

@@ -37,7 +37,8 @@ type single struct {
 	// Identities that other tests use, too; they are removed first.
 	shared []any
 
-	why *scenario.Violation // nil: the service must not refuse it
+	isDrawn bool                // its body was drawn at random
+	why     *scenario.Violation // nil: the service must not refuse it
 	// What is odd about it, for the cause if it does.
 	changed *scenario.Violation
 	order   order
@@ -142,6 +143,9 @@ func (c *single) test(p *Planner) Test {
 		around := surroundings{single: c, Trial: t}
 		around.run()
 	}))
+	if c.isDrawn {
+		test.Shows = append(test.Shows, randomBodies(c.Operation))
+	}
 	test.Cleanup = p.drafted(c.promise, c.remove)
 	if c.why != nil {
 		test.Refuses = c.Operation.ID
@@ -162,13 +166,13 @@ func (c *single) remove(t *draft.Trial) {
 	}
 }
 
-// Requests makes the requests of the tests of one request without credentials, with fresh identities. They
+// Requests makes the requests of the tests of one request without credentials and of random bodies, with fresh identities. They
 // are for fuzzers and benchmarks, which need something to start from.
 func (p *Planner) Requests() iter.Seq[scenario.Request] {
 	return func(yield func(scenario.Request) bool) {
 		for _, operation := range p.Document.Operations {
 			for _, c := range p.testsOf(operation).singles {
-				if c.isOfAccess() {
+				if c.isOfAccess() || c.isDrawn {
 					continue
 				}
 				thing := &scenario.Thing{ID: p.identityFor(c)}

@@ -33,6 +33,7 @@ func (m *singleMaker) make() {
 		m.oddForm()
 	}
 	m.otherMediaTypes()
+	m.randomBodies()
 	if why := m.unwritable(); why != "" {
 		m.unsupport(why, m.unwritableParameter())
 		m.tests.singles = nil
@@ -64,10 +65,14 @@ func (m *singleMaker) putInOrder() {
 			c.order = odd
 		case isDelete(m.operation) && c.use == nil: // it may be all that there is
 			c.order = clearing
-		case seen[c.promise]:
+		case seen[c.promise], c.isDrawn:
 			c.order = deep
 		}
-		seen[c.promise] = true
+		if c.isDrawn {
+			seen[randomBodies(m.operation)] = true
+		} else {
+			seen[c.promise] = true
+		}
 	}
 	m.tests.promises = slices.Collect(maps.Keys(seen))
 }

@@ -3,8 +3,7 @@
 // A [Runner] runs one test after the other: it does what the test says (session.go), sends the requests with the
 // credentials that they need (send.go, access.go), and returns an
 // [scenario.Outcome]. The tests themselves are in package plan, and each response is judged by package
-// judge; this package decides when a test has ended, and what that means. A test of random bodies is
-// run once for each of them, and what fails is shrunk (drawn.go).
+// judge; this package decides when a test has ended, and what that means.
 //
 // # How a test ends
 //
@@ -70,24 +69,16 @@ func (r *Runner) judge() *judge.Judge { return r.Plan.Judge }
 // Run runs a test and returns what it has shown.
 func (r *Runner) Run(ctx context.Context, test plan.Test, target Target) scenario.Outcome {
 	target.URL = strings.TrimSuffix(target.URL, "/")
-	if test.Drawn != nil {
-		return r.runDrawn(ctx, test, target)
+	s := &session{
+		Runner:      r,
+		ctx:         ctx,
+		target:      target,
+		test:        test.Test,
+		draft:       r.Plan.Draft(test.Promise().ID()),
+		drafting:    new(sync.Mutex),
+		isRehearsal: test.IsRehearsal,
 	}
-	s := r.session(ctx, test.Test, target)
-	s.isRehearsal = test.IsRehearsal
 	return s.run()
-}
-
-// session is a run of a test that has not begun.
-func (r *Runner) session(ctx context.Context, test scenario.Test, target Target) *session {
-	return &session{
-		Runner:   r,
-		ctx:      ctx,
-		target:   target,
-		test:     test,
-		draft:    r.Plan.Draft(test.Promise().ID()),
-		drafting: new(sync.Mutex),
-	}
 }
 
 // run runs a test.

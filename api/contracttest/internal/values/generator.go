@@ -8,8 +8,7 @@
 //     are on: a judge says that.
 //   - vary.go makes values that differ from each other, so that what a service stores can be told apart,
 //     and identity.go identities that no other test uses.
-//   - random.go draws values from random numbers that are kept (draws.go), so that a value that makes a
-//     service fail can be shrunk.
+//   - random.go draws values from random numbers.
 //   - odd.go has texts and bodies that services have crashed on.
 //
 // parameters.go writes such values into parameters, where all is text. shapes.go looks through allOf, oneOf and

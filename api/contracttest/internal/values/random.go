@@ -3,6 +3,7 @@ package values
 import (
 	"encoding/json"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -13,9 +14,15 @@ import (
 // Values are drawn by their type alone, and so are mistakes. The judge says whether a drawn value is valid,
 // and what is wrong with a mistake. So no keyword needs a way of its own to draw values or to break it.
 
+// below draws a number from 0 to n-1.
+func below(draws rand.Source, n int) int { return int(draws.Uint64() % uint64(n)) }
+
+// coin draws one of two sides.
+func coin(draws rand.Source) bool { return below(draws, 2) == 1 }
+
 // Draw draws a valid value. Where the drawn one is not allowed, as hardly any is by a pattern, the
 // value is the plainest. Identities are fresh, as in Base.
-func (g *Generator) Draw(draws *Draws, wanted *schema.Schema) any {
+func (g *Generator) Draw(draws rand.Source, wanted *schema.Schema) any {
 	if g.IsIdentity(wanted) || !g.enter(wanted) {
 		return g.Base(wanted)
 	}
@@ -27,13 +34,13 @@ func (g *Generator) Draw(draws *Draws, wanted *schema.Schema) any {
 }
 
 // drawByType draws a value of the type of a schema. Fractions are not drawn: services round them.
-func (g *Generator) drawByType(draws *Draws, flat *schema.Schema) any {
+func (g *Generator) drawByType(draws rand.Source, flat *schema.Schema) any {
 	branches := g.Branches(flat)
 	isNullable := schema.AllowsType(flat, "null")
 	switch {
 	case len(branches) > 0:
-		return g.Base(branches[draws.below(len(branches))])
-	case isNullable && draws.below(4) == 3:
+		return g.Base(branches[below(draws, len(branches))])
+	case isNullable && below(draws, 4) == 3:
 		return nil
 	case schema.IsObject(flat):
 		return g.drawObject(draws, flat)
@@ -42,7 +49,7 @@ func (g *Generator) drawByType(draws *Draws, flat *schema.Schema) any {
 	case schema.TypeOf(flat) == "integer":
 		return drawInteger(draws, flat)
 	case schema.TypeOf(flat) == "boolean":
-		return draws.Coin()
+		return coin(draws)
 	case schema.TypeOf(flat) == "string":
 		return padded(drawText(draws), flat)
 	}
@@ -50,11 +57,11 @@ func (g *Generator) drawByType(draws *Draws, flat *schema.Schema) any {
 }
 
 // drawObject draws which optional members an object has, and their values.
-func (g *Generator) drawObject(draws *Draws, flat *schema.Schema) any {
+func (g *Generator) drawObject(draws rand.Source, flat *schema.Schema) any {
 	object := map[string]any{}
 	for _, name := range PropertyNames(flat) {
 		property := flat.Properties[name]
-		isThere := isRequired(flat, name) || draws.Coin()
+		isThere := isRequired(flat, name) || coin(draws)
 		if !isThere || g.IsAbsent(property) {
 			continue
 		}
@@ -63,7 +70,7 @@ func (g *Generator) drawObject(draws *Draws, flat *schema.Schema) any {
 			object[name] = value
 		}
 	}
-	if takesAnyMember(flat) && draws.Coin() {
+	if takesAnyMember(flat) && coin(draws) {
 		object[schema.UnknownMember] = drawAny(draws, 2)
 	}
 	return object
@@ -75,8 +82,8 @@ func takesAnyMember(flat *schema.Schema) bool {
 }
 
 // drawArray draws a short array. An empty one shows little, so it has an item where it may.
-func (g *Generator) drawArray(draws *Draws, flat *schema.Schema) any {
-	length := max(OrNone(flat.MinItems), 1) + draws.below(5)
+func (g *Generator) drawArray(draws rand.Source, flat *schema.Schema) any {
+	length := max(OrNone(flat.MinItems), 1) + below(draws, 5)
 	array := make([]any, min(length, orMost(flat.MaxItems)))
 	for i := range array {
 		array[i] = g.Draw(draws, schema.Of(flat.Items2020))
@@ -85,9 +92,9 @@ func (g *Generator) drawArray(draws *Draws, flat *schema.Schema) any {
 }
 
 // drawInteger draws an integer within the bounds, as often a small one as a large one.
-func drawInteger(draws *Draws, flat *schema.Schema) any {
-	number := int64(draws.bits() >> draws.below(64))
-	if draws.Coin() {
+func drawInteger(draws rand.Source, flat *schema.Schema) any {
+	number := int64(draws.Uint64() >> below(draws, 64))
+	if coin(draws) {
 		number = -number
 	}
 	low, high := Limits(flat)
@@ -101,7 +108,7 @@ var spoilable = []string{"required", "type", "nullable", "enum"}
 // Spoil returns an object with one fault, with the place of the fault and the keyword that is broken. The
 // keyword is empty if the drawn mistake is none, or more than one: of two faults a service would report the
 // first, and the second would stay unknown.
-func (g *Generator) Spoil(draws *Draws, wanted *schema.Schema, object map[string]any) (spoilt map[string]any, pointer, keyword string) {
+func (g *Generator) Spoil(draws rand.Source, wanted *schema.Schema, object map[string]any) (spoilt map[string]any, pointer, keyword string) {
 	spoilt = g.changed(draws, wanted, object)
 	faults := schema.Faults("", wanted, spoilt)
 	if len(faults) != 1 || !slices.Contains(spoilable, faults[0].Keyword) {
@@ -115,20 +122,20 @@ func (g *Generator) Spoil(draws *Draws, wanted *schema.Schema, object map[string
 //
 //	{"items": [{"size": 1}, {"size": null}]}   a member of an item
 //	{"items": "x"}                             a member
-func (g *Generator) changed(draws *Draws, wanted *schema.Schema, object map[string]any) map[string]any {
+func (g *Generator) changed(draws rand.Source, wanted *schema.Schema, object map[string]any) map[string]any {
 	names := PropertyNames(wanted)
-	name := names[draws.below(len(names))]
+	name := names[below(draws, len(names))]
 	item := schema.Of(wanted.Properties[name].Items2020)
 	array := slices.Clone(jsonvalue.List(object[name]))
 	hasObjects := len(array) > 0 && len(item.Properties) > 0
 	changed := map[string]any{}
 	maps.Copy(changed, object)
 	switch {
-	case hasObjects && draws.Coin():
-		i := draws.below(len(array))
+	case hasObjects && coin(draws):
+		i := below(draws, len(array))
 		array[i] = g.changed(draws, item, jsonvalue.Object(array[i]))
 		changed[name] = array
-	case isRequired(wanted, name) && draws.Coin():
+	case isRequired(wanted, name) && coin(draws):
 		delete(changed, name)
 	default:
 		changed[name] = drawAny(draws, 1)
@@ -140,29 +147,29 @@ func (g *Generator) changed(draws *Draws, wanted *schema.Schema, object map[stri
 var drawnNumbers = []json.Number{"0", "-1", "1.5", "1.0", "1e2", "-0.0", "9007199254740993"}
 
 // drawAny draws any value, as deep as told.
-func drawAny(draws *Draws, depth int) any {
+func drawAny(draws rand.Source, depth int) any {
 	kinds := 4
 	if depth > 0 {
 		kinds = 6
 	}
-	switch draws.below(kinds) {
+	switch below(draws, kinds) {
 	case 0:
 		return nil
 	case 1:
-		return draws.Coin()
+		return coin(draws)
 	case 2:
 		return drawText(draws)
 	case 3:
-		return drawnNumbers[draws.below(len(drawnNumbers))]
+		return drawnNumbers[below(draws, len(drawnNumbers))]
 	case 4:
-		array := make([]any, draws.below(4))
+		array := make([]any, below(draws, 4))
 		for i := range array {
 			array[i] = drawAny(draws, depth-1)
 		}
 		return array
 	}
 	object := map[string]any{}
-	for range draws.below(4) {
+	for range below(draws, 4) {
 		object[drawText(draws)] = drawAny(draws, depth-1)
 	}
 	return object
@@ -183,11 +190,11 @@ var drawnCharacters = []characters{
 	{'🌀', 256},
 }
 
-// drawText draws a few characters. Three draws are a character.
-func drawText(draws *Draws) (text string) {
-	for draws.below(6) > 0 {
-		from := drawnCharacters[draws.below(len(drawnCharacters))]
-		text += string(from.first + rune(draws.below(from.count)))
+// drawText draws a few characters.
+func drawText(draws rand.Source) (text string) {
+	for below(draws, 6) > 0 {
+		from := drawnCharacters[below(draws, len(drawnCharacters))]
+		text += string(from.first + rune(below(draws, from.count)))
 	}
 	return text
 }

@@ -44,7 +44,7 @@ func TestDraw(t *testing.T) {
 		{"a fraction", `{"type":"number"}`, []uint64{1}, `1.5`},
 		{"both sides", `{"type":"boolean"}`, []uint64{1}, `true`},
 	} {
-		if got := shown(New(Settings{}).Draw(Again(c.numbers), schemaOf(t, c.wanted))); got != c.want {
+		if got := shown(New(Settings{}).Draw((*numbered)(&c.numbers), schemaOf(t, c.wanted))); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
@@ -56,63 +56,27 @@ func TestDrawnMembers(t *testing.T) {
 	g := New(Settings{Values: map[string]string{"given": "7"}})
 	wanted := schemaOf(t, `{"type":"object","required":["id","given"],"properties":{"id":{"type":"integer"},"given":{"type":"integer"}}}`)
 	g.MarkIdentity(wanted.Properties["id"])
-	if got := shown(g.Draw(Again(nil), wanted)); got != `{"given":7,"id":1000001}` {
+	if got := shown(g.Draw(&numbered{}, wanted)); got != `{"given":7,"id":1000001}` {
 		t.Errorf("drawn is %s", got)
 	}
-	var ones []uint64
+	var ones numbered
 	for range 100 {
 		ones = append(ones, 1)
 	}
-	if got := strings.Count(shown(g.Draw(Again(ones), list(t))), "next"); got < 2 || got > 6 {
+	if got := strings.Count(shown(g.Draw(&ones, list(t))), "next"); got < 2 || got > 6 {
 		t.Errorf("it is followed %d times", got)
 	}
 }
 
-// Numbers that were made are kept, those that are drawn again before zeroes.
-func TestDraws(t *testing.T) {
-	t.Parallel()
-	draws := Again([]uint64{7, 9})
-	got := []int{draws.below(5), draws.below(5), draws.below(5)}
-	if !slices.Equal(got, []int{2, 4, 0}) || !slices.Equal(draws.Made, []uint64{7, 9, 0}) {
-		t.Errorf("drawn are %v of %v", got, draws.Made)
-	}
-	coins := Again([]uint64{0, 1, 2, 3})
-	if coins.Coin() || !coins.Coin() || coins.Coin() || !coins.Coin() {
-		t.Error("a side was drawn that should not be")
-	}
-}
+// numbered are random numbers that are given, and then zeroes.
+type numbered []uint64
 
-// Fewer numbers come first, then smaller ones.
-func TestSimplerAt(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		found []uint64
-		at    int
-		want  string
-	}{
-		{[]uint64{8, 7, 6, 5}, 0, "[[5] [7 6 5] [0 7 6 5] [4 7 6 5]]"},
-		{[]uint64{8, 7, 6, 5}, 2, "[[8 7] [8 7 5] [8 7 0 5] [8 7 3 5]]"},
-		{[]uint64{8, 0}, 1, "[[8] [8]]"},
-	} {
-		if got := fmt.Sprint(simplerAt(c.found, c.at)); got != c.want {
-			t.Errorf("%v at %d: %s, want %s", c.found, c.at, got, c.want)
-		}
+func (n *numbered) Uint64() (number uint64) {
+	if len(*n) > 0 {
+		number = (*n)[0]
+		*n = (*n)[1:]
 	}
-}
-
-// No more is tried than was asked for, and nothing after the end.
-func TestShrinkAttempts(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ attempts, want int }{{0, 0}, {1, 4}, {2, 8}, {9, 12}} {
-		tried := 0
-		Shrink([]uint64{9, 8, 7}, c.attempts, func([]uint64) bool {
-			tried++
-			return false
-		})
-		if tried != c.want {
-			t.Errorf("of %d attempts there were %d", c.attempts, tried)
-		}
-	}
+	return number
 }
 
 // What is drawn without a schema is of any type, as deep as told.
@@ -134,7 +98,7 @@ func TestDrawAny(t *testing.T) {
 		{[]uint64{4}, 0, `null`},
 		{[]uint64{5, 1}, 0, `true`},
 	} {
-		if got := shown(drawAny(Again(c.numbers), c.depth)); got != c.want {
+		if got := shown(drawAny((*numbered)(&c.numbers), c.depth)); got != c.want {
 			t.Errorf("of %v it is %s, want %s", c.numbers, got, c.want)
 		}
 	}
@@ -154,7 +118,7 @@ func TestDrawInteger(t *testing.T) {
 		{[]uint64{math.MaxUint64, 1, 1}, `{"minimum":-5}`, -5},
 		{[]uint64{7, 0, 0}, `{"maximum":5}`, 5},
 	} {
-		if got := drawInteger(Again(c.numbers), schemaOf(t, c.wanted)); got != c.want {
+		if got := drawInteger((*numbered)(&c.numbers), schemaOf(t, c.wanted)); got != c.want {
 			t.Errorf("of %v it is %v, want %d", c.numbers, got, c.want)
 		}
 	}
@@ -183,7 +147,7 @@ func TestSpoilt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		spoilt, pointer, keyword := New(Settings{}).Spoil(Again(c.numbers), schemaOf(t, wanted), jsonvalue.Object(object))
+		spoilt, pointer, keyword := New(Settings{}).Spoil((*numbered)(&c.numbers), schemaOf(t, wanted), jsonvalue.Object(object))
 		if got := shown(spoilt) + " " + pointer + " " + keyword; got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
@@ -194,7 +158,7 @@ func TestSpoilt(t *testing.T) {
 func TestSpoiltTexts(t *testing.T) {
 	t.Parallel()
 	wanted := schemaOf(t, `{"type":"object","properties":{"tags":{"type":"array","items":{"type":"string"}}}}`)
-	spoilt, pointer, keyword := New(Settings{}).Spoil(Again([]uint64{0, 1, 1}), wanted, map[string]any{"tags": []any{"a"}})
+	spoilt, pointer, keyword := New(Settings{}).Spoil(&numbered{0, 1, 1}, wanted, map[string]any{"tags": []any{"a"}})
 	if got := shown(spoilt) + " " + pointer + " " + keyword; got != `{"tags":true} /tags type` {
 		t.Errorf("spoilt is %s", got)
 	}

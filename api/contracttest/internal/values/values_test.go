@@ -124,7 +124,7 @@ func TestSpoil(t *testing.T) {
 	g := New(Settings{})
 	seen := map[string]bool{}
 	for seed := range uint64(400) {
-		draws := NewDraws(rand.New(rand.NewPCG(seed, 0)))
+		draws := rand.NewPCG(seed, 0)
 		object := jsonvalue.Object(g.Draw(draws, wanted))
 		before := encoded(object)
 		spoilt, pointer, keyword := g.Spoil(draws, wanted, object)
@@ -144,21 +144,5 @@ func TestSpoil(t *testing.T) {
 		if !seen[want] {
 			t.Errorf("no object breaks %s, only %v", want, seen)
 		}
-	}
-}
-
-// What fails is shrunk to the fewest and smallest numbers that still fail.
-func TestShrink(t *testing.T) {
-	t.Parallel()
-	var found []uint64
-	Shrink([]uint64{9, 8, 7, 6, 5}, 100, func(numbers []uint64) bool {
-		fails := slices.ContainsFunc(numbers, func(number uint64) bool { return number >= 3 })
-		if fails {
-			found = numbers
-		}
-		return fails
-	})
-	if len(found) != 1 || found[0] > 5 {
-		t.Errorf("it was shrunk to %v", found)
 	}
 }
