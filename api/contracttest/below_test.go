@@ -7,7 +7,7 @@ import (
 )
 
 // An operation below a resource is tried if a link connects it with the create, or if a response has shown what its
-// path names. Where nothing is known, the reason why it is untried says what to do. The names of operations are longer
+// path names. Where nothing is known, the reason why it is not tested says what to do. The names of operations are longer
 // than most, and the columns of the overview stay below each other.
 func TestBelowResource(t *testing.T) {
 	t.Parallel()
@@ -39,7 +39,7 @@ func TestBelowResource(t *testing.T) {
 			t.Errorf("the columns are not below each other:\n%s", &overview)
 		}
 		isSaid := slices.ContainsFunc(report.Promises, func(promise Promise) bool {
-			return strings.HasPrefix(promise.Name, "reserveLotForAnHour, body") && promise.IsUntried() && promise.Why == reason
+			return strings.HasPrefix(promise.Name, "reserveLotForAnHour, body") && promise.IsNotTested() && promise.Why == reason
 		})
 		if isSaid != c.wantsReason {
 			t.Errorf("%s: the reason is said: %v, want %v", name, isSaid, c.wantsReason)

@@ -65,7 +65,7 @@ func TestDangerous(t *testing.T) {
 	}
 }
 
-// What is not included is sent only to create what other tests need, what is excluded never. Both are untried.
+// What is not included is sent only to create what other tests need, what is excluded never. Both are not tested.
 func TestIncluded(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -90,10 +90,10 @@ func TestIncluded(t *testing.T) {
 			t.Errorf("%s: something is created: %t", name, isCreated)
 		}
 		isNamed := func(p Promise) bool {
-			return p.State == Untried && p.Why == dangerous && strings.HasPrefix(p.Name, "clearThings")
+			return p.State == NotTested && p.Why == dangerous && strings.HasPrefix(p.Name, "clearThings")
 		}
-		isUntried := func(p Promise) bool { return p.State == Untried && p.Name == "addThing, 201" && p.Why != "" }
-		if !slices.ContainsFunc(report.Promises, isNamed) || !slices.ContainsFunc(report.Promises, isUntried) {
+		isNotTested := func(p Promise) bool { return p.State == NotTested && p.Name == "addThing, 201" && p.Why != "" }
+		if !slices.ContainsFunc(report.Promises, isNamed) || !slices.ContainsFunc(report.Promises, isNotTested) {
 			t.Errorf("%s: the promises are %v", name, report.Promises)
 		}
 	}

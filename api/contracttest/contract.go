@@ -17,8 +17,8 @@
 //   - [Contract.Watch] is Watch; [Contract.Client], [Contract.Transport] and [Contract.Handler] check each response
 //     that your own tests receive, and record which promises it keeps.
 //   - [Contract.Main] runs the tests of a package, and then fails for each promise of the document
-//     that is broken, or untried without a reason in the options. What the package cannot test is
-//     untried, too: see [Contract.Promises].
+//     that is broken, or not tested without a reason in the options. What the package cannot test is
+//     not tested, too: see [Contract.Promises].
 //
 // All schemas, of whatever version, become JSON Schema 2020-12 and are compiled by one library, jsonschema. It reads numbers
 // as they are written, and patterns as OpenAPI means them. Values are made and judged by what it has compiled.
@@ -82,7 +82,7 @@ const (
 
 // New reads a document and those of the options. It fails if one of them is neither OpenAPI 3 nor
 // Swagger 2.0 at all, or if the options name an operation that the document does not have. What else is wrong with a
-// document, or not understood, is untried in [Contract.Promises].
+// document, or not understood, is not tested in [Contract.Promises].
 func New(text []byte, o Options) (*Contract, error) {
 	seed, err := seedOfOptions(o)
 	if err != nil {
@@ -226,7 +226,7 @@ func (c *Contract) shownByOptions(x scenario.Interaction) (shown []scenario.Prom
 // far: for each operation what credentials it needs, each keyword of each parameter and
 // body to obey and to break, what each parameter does, each status, header and request
 // example, and what sequences must show. What the document has and this package cannot
-// test is untried.
+// test is not tested.
 func (c *Contract) Promises() []Promise { return c.ledger.Promises() }
 
 // Causes lists what has failed so far: crashes first, then what fails most often.
@@ -250,7 +250,7 @@ func (c *Contract) Report() Report {
 }
 
 // Main runs the tests of a package, a [testing.M], and then fails if a promise of the
-// document is broken, or untried without a reason in the options. With -run and the like, a
+// document is broken, or not tested without a reason in the options. With -run and the like, a
 // part of the tests runs, and no promise is demanded. If CONTRACT_REPORT is set, reports
 // are written (see [Report.WriteFiles]).
 func (c *Contract) Main(m interface{ Run() int }) {

@@ -77,7 +77,7 @@ func TestUnsaidSecurity(t *testing.T) {
 }
 
 // Without credentials, a service whose security is switched off is tested, and that is told in one
-// line. One that asks for them is asked once for each operation, and its promises are untried.
+// line. One that asks for them is asked once for each operation, and its promises are not tested.
 func TestNoCredentials(t *testing.T) {
 	t.Parallel()
 	for isOff, want := range map[bool][]string{true: {"requests without credentials are not refused"}, false: nil} {
@@ -97,14 +97,14 @@ func TestNoCredentials(t *testing.T) {
 		if causes := titlesOf(report.Causes); !slices.Equal(causes, want) {
 			t.Errorf("security off %t: the causes are %q", isOff, causes)
 		}
-		untried := 0
+		notTested := 0
 		for _, promise := range report.Promises {
 			if strings.Contains(promise.Why, "no credentials were given") {
-				untried++
+				notTested++
 			}
 		}
-		if isOff != (untried == 2) || asked > 3 {
-			t.Errorf("security off %t: %d promises are untried, %d requests were sent without credentials", isOff, untried, asked)
+		if isOff != (notTested == 2) || asked > 3 {
+			t.Errorf("security off %t: %d promises are not tested, %d requests were sent without credentials", isOff, notTested, asked)
 		}
 	}
 }

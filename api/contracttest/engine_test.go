@@ -47,23 +47,23 @@ func TestCoverage(t *testing.T) {
 	t.Parallel()
 	c := small(Options{Checks: Checks{Promises: map[string]func(Interaction) bool{"of the options": func(Interaction) bool { return true }}}})
 	const example = "getThing, example of parameter id"
-	if missing := untriedOf(c); !slices.Contains(missing, example) || !slices.Contains(missing, "of the options") || !slices.Contains(missing, "getThing, 200") {
+	if missing := notTestedOf(c); !slices.Contains(missing, example) || !slices.Contains(missing, "of the options") || !slices.Contains(missing, "getThing, 200") {
 		t.Errorf("the promises are %v", missing)
 	}
 	c.Check(t, thing(404, ""))
-	if missing := untriedOf(c); !slices.Contains(missing, example) || slices.Contains(missing, "getThing, 404") || slices.Contains(missing, "of the options") {
+	if missing := notTestedOf(c); !slices.Contains(missing, example) || slices.Contains(missing, "getThing, 404") || slices.Contains(missing, "of the options") {
 		t.Errorf("after a 404 %v are missing", missing)
 	}
 	c.Check(t, thing(200, `{"id":3}`))
-	if missing := untriedOf(c); slices.Contains(missing, example) || slices.Contains(missing, "getThing, 200") {
+	if missing := notTestedOf(c); slices.Contains(missing, example) || slices.Contains(missing, "getThing, 200") {
 		t.Errorf("after a 200 %v are missing", missing)
 	}
 }
 
-// untriedOf lists the promises that are untried without a reason.
-func untriedOf(c *Contract) (names []string) {
+// notTestedOf lists the promises that are not tested without a reason.
+func notTestedOf(c *Contract) (names []string) {
 	for _, p := range c.Promises() {
-		if p.State == Untried && p.Fails() {
+		if p.State == NotTested && p.Fails() {
 			names = append(names, p.Name)
 		}
 	}
@@ -76,7 +76,7 @@ func TestUntestable(t *testing.T) {
 	text := strings.Replace(smallDocument, "schema: {type: integer}, example: 3", "schema: {type: string, pattern: '^(?=a$', format: colour}", 1)
 	exceptions := map[string]string{`getThing, parameter id: format "colour"`: "a colour is any text", "getThing, 299": "a mistake"}
 	c := contractFrom(t, text, Options{Service: Service{Exceptions: exceptions}})
-	all := strings.Join(untriedOf(c), "\n")
+	all := strings.Join(notTestedOf(c), "\n")
 	for want, fails := range map[string]bool{
 		`pattern "^(?=a$"`: true, `format "colour"`: false, "effect of parameter id": true, "getThing, 299": true,
 	} {
@@ -100,7 +100,7 @@ func TestShows(t *testing.T) {
 		}
 	}
 	of := 0
-	for _, name := range untriedOf(c) {
+	for _, name := range notTestedOf(c) {
 		if strings.Contains(name, "order") {
 			if of++; !slices.Contains(shown, name) {
 				t.Errorf("no test tries %s", name)

@@ -145,5 +145,5 @@ func testsOf(c *Contract) []Case { return slices.Collect(c.Tests(context.Backgro
 // attempt runs a test.
 func attempt(test Case, target Target) (failures []Failure, why string) {
 	outcome := test.Try(context.Background(), target)
-	return outcome.Failures, outcome.Untried
+	return outcome.Failures, outcome.NotTested
 }

@@ -36,9 +36,9 @@ type (
 
 // What has become of a promise.
 const (
-	Kept    = report.Kept
-	Broken  = report.Broken
-	Untried = report.Untried
+	Kept      = report.Kept
+	Broken    = report.Broken
+	NotTested = report.NotTested
 )
 
 // The kinds of violations, in the order in which a service usually checks them.

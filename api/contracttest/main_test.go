@@ -55,7 +55,7 @@ func TestMainFails(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), self)
 	cmd.Env = append(os.Environ(), "CONTRACT_MAIN=1", "CONTRACT_REPORT=")
 	out, err := cmd.CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "untried: getThing, 200: no test has observed it") {
+	if err == nil || !strings.Contains(string(out), "not tested: getThing, 200: no test has observed it") {
 		t.Errorf("Main with no test ends with %v: %s", err, out)
 	}
 }

@@ -20,7 +20,7 @@ type Options struct {
 	// environment variable CONTRACT_SEED, which a failure prints, has precedence.
 	Seed uint64
 	// Include are the only operations that are tested, Exclude others of which no request is sent, so that what they promise is
-	// untried: by operationId,
+	// not tested: by operationId,
 	// path, method or tag, as {"GET", "/things*"}; a star stands for the rest of an id or a path. Operations with
 	// names such as shutdown, drop, reset, clear or logout are tested only if Include has their id or their path.
 	Include, Exclude []string
@@ -36,13 +36,13 @@ type Options struct {
 	// draws the same requests again.
 	Only string
 	// MaxTime is how long [Contract.Run] and [Test] may take before they report what they have found; what was
-	// not tried by then is untried. 0: as long as all tests take. The command has --max-time for it.
+	// not tried by then is not tested. 0: as long as all tests take. The command has --max-time for it.
 	MaxTime time.Duration `json:"-"`
 	// Parallel is how many tests [Contract.Run] and [Test] run at the same time, as far as they do not see each
 	// other's work. The race detector then sees requests that meet. 0: one after the other, in an order that is
 	// the same in each run.
 	Parallel int `json:"-"`
-	// Known are the ids of causes and of untried promises that are known and do not fail, each
+	// Known are the ids of causes and of promises that are not tested that are known and do not fail, each
 	// with the reason.
 	Known map[string]string
 

@@ -50,7 +50,7 @@ func Test(t T, document []byte, handler http.Handler, options ...Options) {
 }
 
 // unwritten says which operations are not written yet. One line for each of them is enough: all of its
-// promises are untried for the same reason.
+// promises are not tested for the same reason.
 func (c *Contract) unwritten(shown Report) (lines []string) {
 	for _, operation := range c.document.Operations {
 		why := string(run.NotWritten(operation.ID, c.options.Rules.NotWritten))
@@ -102,7 +102,7 @@ type Target struct {
 	Without map[string]Credentials
 }
 
-// Why promises are untried that were not tried at the end of a run.
+// Why promises are not tested that were not tried at the end of a run.
 const (
 	wasStopped = "the run was stopped before it was tried"
 	onlyFound  = "the run has ended with the cause that was asked for"
@@ -201,11 +201,11 @@ func (test Case) Run(t T, target Target) {
 		isFirst := slices.ContainsFunc(fresh, func(other Failure) bool { return other.ID() == id })
 		switch reason := failure.ReasonIn(test.contract.options.Known); {
 		case reason != "":
-			t.Logf("contract: %s: [%s] %s; known: %s", test.Name, id, report.Title(failure.Cause), reason)
+			t.Logf("contract: %s: [%s] %s; known: %s", test.Name, id, report.CauseText(failure.Cause), reason)
 		case isFirst:
 			t.Errorf("contract: %s: %s\n\tagain:  %s=%d", test.Name, failure, seedVariable, test.contract.seed)
 		default:
-			t.Errorf("contract: %s: [%s] %s, as before", test.Name, id, report.Title(failure.Cause))
+			t.Errorf("contract: %s: [%s] %s, as before", test.Name, id, report.CauseText(failure.Cause))
 		}
 	}
 }

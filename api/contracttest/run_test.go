@@ -103,7 +103,7 @@ func TestOneLine(t *testing.T) {
 	}
 }
 
-// An operation that is not written yet fails once, and what it promises is untried, not broken.
+// An operation that is not written yet fails once, and what it promises is not tested, not broken.
 // Without the option its status is that of a crash.
 func TestNotWritten(t *testing.T) {
 	t.Parallel()
@@ -117,7 +117,7 @@ func TestNotWritten(t *testing.T) {
 	if len(told.lines) != 1 || !strings.Contains(told.lines[0], want) {
 		t.Errorf("Test tells %q, want one line with %q", told.lines, want)
 	}
-	for _, want := range []string{" untried: " + want, " 0 broken"} {
+	for _, want := range []string{" not tested: " + want, " 0 broken"} {
 		if !strings.Contains(told.logged, want) {
 			t.Errorf("the log has no %q:\n%s", want, told.logged)
 		}
@@ -141,7 +141,7 @@ func TestRunStops(t *testing.T) {
 	}
 }
 
-// A run that has no more time reports all promises: those that it has not tried are untried, with the reason.
+// A run that has no more time reports all promises: those that it has not tried are not tested, with the reason.
 func TestMaxTime(t *testing.T) {
 	t.Parallel()
 	whole := ran(t, small(Options{}), faulty{404, http.Header{}, ""})
@@ -158,7 +158,7 @@ func TestMaxTime(t *testing.T) {
 	if report.All() != whole.All() {
 		t.Errorf("there are %d promises, and in a whole run %d", report.All(), whole.All())
 	}
-	isLate := func(p Promise) bool { return p.State == Untried && p.Why == noTimeLeft }
+	isLate := func(p Promise) bool { return p.State == NotTested && p.Why == noTimeLeft }
 	if !slices.ContainsFunc(report.Promises, isLate) || len(report.Causes) > 0 {
 		t.Errorf("the report is %+v", report)
 	}
@@ -242,7 +242,7 @@ func TestKnown(t *testing.T) {
 		known[cause.ID] = "a joke"
 	}
 	for _, p := range report.Promises {
-		if p.State == Untried {
+		if p.State == NotTested {
 			known[p.ID()] = "a teapot cannot"
 		}
 	}
@@ -272,7 +272,7 @@ func TestKnown(t *testing.T) {
 	}
 }
 
-// No request is sent of an operation that the options leave out, and what it promises is untried.
+// No request is sent of an operation that the options leave out, and what it promises is not tested.
 func TestExclude(t *testing.T) {
 	t.Parallel()
 	recorded := &recording{}
@@ -280,7 +280,7 @@ func TestExclude(t *testing.T) {
 	if slices.ContainsFunc(recorded.paths, func(path string) bool { return strings.HasPrefix(path, "/things") }) {
 		t.Errorf("the paths of the requests are %v", recorded.paths)
 	}
-	if report.Untried < 5 || report.Broken > 0 {
+	if report.NotTested < 5 || report.Broken > 0 {
 		t.Errorf("it counts %v", report.Count)
 	}
 }

@@ -344,10 +344,10 @@ func replaceBody(old, new string) func(*http.Request) {
 	}
 }
 
-// replaceOdd is replaceBody where N in the old text is any of values.OddNames.
+// replaceOdd is replaceBody where N in the old text is any of values.RobustnessNames.
 func replaceOdd(old, new string) func(*http.Request) {
 	return func(r *http.Request) {
-		for _, name := range values.OddNames {
+		for _, name := range values.RobustnessNames {
 			replaceBody(strings.Replace(old, "N", string(jsonvalue.Encode(name)), 1), new)(r)
 		}
 	}

@@ -155,7 +155,7 @@ func accusations(t *testing.T, wrong mistake) iter.Seq[string] {
 		for test := range contract.Tests(t.Context()) {
 			outcome := test.Try(t.Context(), contracttest.Target{URL: server.URL + "/v1"})
 			for _, f := range outcome.Failures {
-				if !yield(fmt.Sprint(f.Test, ": ", report.Title(f.Cause), ": ", f.Message)) {
+				if !yield(fmt.Sprint(f.Test, ": ", report.CauseText(f.Cause), ": ", f.Message)) {
 					return
 				}
 			}

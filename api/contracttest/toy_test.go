@@ -33,7 +33,7 @@ type toyService struct {
 	// accused is what the service is accused of although it is right, because the document does not say what it wants.
 	accused []string
 	vain    string // the operations that never succeed
-	isWhole bool   // no promise is untried
+	isWhole bool   // no promise is not tested
 }
 
 // toyServices are the right services, by name.
@@ -79,7 +79,7 @@ var right toyFault
 
 // toyFaults are the wrong services.
 var toyFaults = []toyFault{
-	// Credentials, and what is below another resource.
+	// Credentials, and what is under another resource.
 	{
 		of: "desks", name: "anybody writes a note", edits: []string{"operationId: createNote\n      security: *key", "operationId: createNote"},
 		want: []string{"requests without credentials are not refused"},
@@ -90,11 +90,11 @@ var toyFaults = []toyFault{
 	},
 	{
 		of: "desks", name: "a note is read below any desk", Fault: toy.Fault{At: "^GET /desks/[0-9]+/notes/[0-9]+$", Before: toy.Anywhere},
-		want: []string{"sequence, createNote: what is below another one is not found"},
+		want: []string{"sequence, createNote: what is under another parent is not found"},
 	},
 	{
 		of: "desks", name: "a note is deleted below any desk", Fault: toy.Fault{At: "^DELETE /desks/[0-9]+/notes/[0-9]+$", Before: toy.Anywhere},
-		want: []string{"sequence, createNote: what is below another one is not found"},
+		want: []string{"sequence, createNote: what is under another parent is not found"},
 	},
 	{
 		of: "desks", name: "any note is pinned", Fault: toy.Fault{At: "/pin$", After: toy.Responds(http.StatusNoContent)},
@@ -102,7 +102,7 @@ var toyFaults = []toyFault{
 	},
 	{
 		of: "desks", name: "a list has the notes of all desks", Fault: toy.Fault{At: "^GET /desks/[0-9]+/notes$", Before: toy.Together},
-		want: []string{"sequence, createNote: what is below another one is not found"},
+		want: []string{"sequence, createNote: what is under another parent is not found"},
 	},
 
 	// A document that says less than the service wants hides nothing that is wrong.
@@ -209,8 +209,8 @@ func TestToys(t *testing.T) {
 				t.Errorf("the causes are %q, want %q", causes, service.accused)
 			}
 			for _, promise := range report.Promises {
-				if service.isWhole && promise.IsUntried() {
-					t.Errorf("untried: %s: %s", promise.Name, promise.Why)
+				if service.isWhole && promise.IsNotTested() {
+					t.Errorf("not tested: %s: %s", promise.Name, promise.Why)
 				}
 			}
 			for _, operation := range c.document.Operations {

@@ -50,13 +50,13 @@ Exit status:
   1  a promise is broken
   2  wrong usage, a file cannot be read or written, or nothing at URL responds as the
      document says
-  3  no promise is broken, but some are untried
+  3  no promise is broken, but some are not tested
   4  the document cannot be read, or lacks an operation of the options`
 
 const (
 	statusBroken = iota + 1
 	statusUsage
-	statusUntried
+	statusNotTested
 	statusDocument
 )
 
@@ -129,11 +129,11 @@ func flags() []cli.Flag {
 		&cli.StringFlag{Name: "login-body", Usage: "log in with `'a=b&c=d'`, with an object of JSON, or with what is in @FILE"},
 		&cli.StringFlag{
 			Name:  "baseline",
-			Usage: "let the causes and untried promises in `FILE` not fail: an id and a comment in each line",
+			Usage: "let the causes and promises that are not tested in `FILE` not fail: an id and a comment in each line",
 		},
 		&cli.BoolFlag{
 			Name:  "write-baseline",
-			Usage: "write the causes and untried promises of this run to the file of --baseline, and exit with 0",
+			Usage: "write the causes and promises that are not tested of this run to the file of --baseline, and exit with 0",
 		},
 		&cli.StringSliceFlag{
 			Name:  "include",
@@ -160,7 +160,7 @@ func flags() []cli.Flag {
 				}
 				return nil
 			},
-			Usage: "end with a report after this `TIME`, such as 90s; what was not tried is untried; 0: run all tests",
+			Usage: "end with a report after this `TIME`, such as 90s; what was not tried is not tested; 0: run all tests",
 		},
 		&cli.StringFlag{
 			Name:  "options",
@@ -277,22 +277,22 @@ func writeReports(cmd *cli.Command, report contracttest.Report) error {
 // status is the exit status of a report, as an error.
 func status(report contracttest.Report) error {
 	broken := 0
-	untried := 0
+	notTested := 0
 	for _, cause := range report.Causes {
 		if cause.Known == "" {
 			broken++
 		}
 	}
 	for _, p := range report.Promises {
-		if p.IsUntried() {
-			untried++
+		if p.IsNotTested() {
+			notTested++
 		}
 	}
 	switch {
 	case broken > 0:
 		return cli.Exit(fmt.Sprintf("contracttest: promises are broken; causes: %d", broken), statusBroken)
-	case untried > 0:
-		return cli.Exit(fmt.Sprintf("contracttest: untried promises: %d", untried), statusUntried)
+	case notTested > 0:
+		return cli.Exit(fmt.Sprintf("contracttest: promises that are not tested: %d", notTested), statusNotTested)
 	}
 	return nil
 }
@@ -345,10 +345,10 @@ func readBaseline(path string, write bool) (map[string]string, error) {
 	return known, nil
 }
 
-// writeBaseline writes the ids of what is broken or untried. What was known keeps its comment.
+// writeBaseline writes the ids of what is broken or not tested. What was known keeps its comment.
 func writeBaseline(path string, report contracttest.Report, known map[string]string) error {
 	var b strings.Builder
-	fmt.Fprintln(&b, "# Known: the ids of causes and of untried promises, each with a comment.")
+	fmt.Fprintln(&b, "# Known: the ids of causes and of promises that are not tested, each with a comment.")
 	line := func(id, comment string) {
 		comment = cmp.Or(known[id], comment)
 		fmt.Fprintf(&b, "%s %s\n", id, strings.ReplaceAll(comment, "\n", " "))
@@ -357,8 +357,8 @@ func writeBaseline(path string, report contracttest.Report, known map[string]str
 		line(cause.ID, cause.Cause)
 	}
 	for _, p := range report.Promises {
-		if p.State == contracttest.Untried {
-			line(p.ID(), "untried: "+p.Name+": "+p.Why)
+		if p.State == contracttest.NotTested {
+			line(p.ID(), "not tested: "+p.Name+": "+p.Why)
 		}
 	}
 	return os.WriteFile(path, []byte(b.String()), 0o644)

@@ -31,7 +31,7 @@ func (l *Ledger) NoteFailures(failures []scenario.Failure) (fresh []scenario.Fai
 		id := failure.ID()
 		cause := l.causes[id]
 		if cause == nil {
-			cause = &Cause{ID: id, Cause: Title(failure.Cause), First: failure}
+			cause = &Cause{ID: id, Cause: CauseText(failure.Cause), First: failure}
 			l.causes[id] = cause
 			fresh = append(fresh, failure)
 		}
@@ -69,14 +69,14 @@ func (c Cause) String() string {
 	if c.Count == 1 {
 		times = "once"
 	}
-	title := fmt.Sprintf("[%s] %s, %s", c.ID, c.Cause, times)
+	text := fmt.Sprintf("[%s] %s, %s", c.ID, c.Cause, times)
 	if c.Known != "" {
-		return title + "; known: " + c.Known
+		return text + "; known: " + c.Known
 	}
 	tests := c.Tests[0]
 	if more := len(c.Tests) - 1; more > 0 {
 		tests += fmt.Sprintf("; and %d more", more)
 	}
 	broken := strings.ReplaceAll(strings.TrimPrefix(c.First.String(), "["+c.First.ID()+"] "), "\n\t", "\n  ")
-	return title + c.where() + "\n  broken: " + broken + "\n  tests:  " + tests
+	return text + c.where() + "\n  broken: " + broken + "\n  tests:  " + tests
 }

@@ -21,7 +21,7 @@ func potsReport() Report {
 			"any operation, 500", "createPot, 201", "createPot, 400", "createPot, body /color maxLength, refused", "createPot, body /size minimum, refused",
 			"createPot, effect of parameter dry", "createPot, default of parameter dry", "createPot, parameter dry type, refused", "createPot, security, none",
 			"createPot, request example short", "createPot, media type application/json, accepted", "createPot, unknown parameter",
-			"createPot, example of parameter dry", "createPot, odd body, survived", "getPot, 200", "getPot, 2000", "getPot, 2XX", "methods that /pots does not offer", "OPTIONS /pots",
+			"createPot, example of parameter dry", "createPot, robustness, body, survived", "getPot, 200", "getPot, 2000", "getPot, 2XX", "methods that /pots does not offer", "OPTIONS /pots",
 			"no path /nowhere", "sequence, createPot: a read sees a create", "/components/schemas/Pot: the keyword odd", "the document, webhooks",
 			"getPot, first", "getPot, second", "getPot, third", "getPot, fourth", "getPot, fifth", "getPot, sixth",
 		), map[scenario.Promise]string{scenario.Effect("createPot", "dry"): "no test shows it"}
@@ -39,7 +39,7 @@ func potsReport() Report {
 	again.Test = "one more test"
 	l.Record(scenario.Outcome{Failures: []scenario.Failure{again, known}}, promisesOf("any operation, 500"), "one more test")
 	l.Record(scenario.Outcome{Failures: []scenario.Failure{known}}, promisesOf("getPot, 2000"), "one more test")
-	l.Record(scenario.Outcome{Untried: "a reason"}, promisesOf("OPTIONS /pots", "no path /nowhere", "createPot, unknown parameter", "getPot, 200", "getPot, first"), "a test")
+	l.Record(scenario.Outcome{NotTested: "a reason"}, promisesOf("OPTIONS /pots", "no path /nowhere", "createPot, unknown parameter", "getPot, 200", "getPot, first"), "a test")
 	for i := range mostParts + 2 {
 		l.NoteFailures([]scenario.Failure{ofRoot(fmt.Sprintf("null as /member%d", i), "null is taken")})
 	}
@@ -82,7 +82,7 @@ func TestLedgerAgain(t *testing.T) {
 		asked++
 		return promised()
 	}
-	if got := l.Promises()[0]; got.State != Untried || l.Has(promise("createPot, 201")) {
+	if got := l.Promises()[0]; got.State != NotTested || l.Has(promise("createPot, 201")) {
 		t.Errorf("at first it is %+v", got)
 	}
 	l.Note("a test", promisesOf("createPot, 201")...)
@@ -94,7 +94,7 @@ func TestLedgerAgain(t *testing.T) {
 	}
 	l.Clear()
 	got := l.Promises()[0]
-	if got.State != Untried || got.Why != "no test has observed it" || len(l.Statuses("createPot")) > 0 || l.Progress() != (Progress{}) {
+	if got.State != NotTested || got.Why != "no test has observed it" || len(l.Statuses("createPot")) > 0 || l.Progress() != (Progress{}) {
 		t.Errorf("after Clear it is %+v", got)
 	}
 }

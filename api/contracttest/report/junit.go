@@ -53,7 +53,7 @@ func (s *junitSuite) skip(name string, message junitMessage) {
 	s.Cases[len(s.Cases)-1].Skipped = &message
 }
 
-// add adds a promise. One that is untried is skipped if the options have a reason, else it has failed. CI
+// add adds a promise. One that is not tested is skipped if the options have a reason, else it has failed. CI
 // systems show a skipped test, and do not fail for it.
 func (s *junitSuite) add(promise Promise) {
 	first, _, _ := strings.Cut(promise.Why, "\n")

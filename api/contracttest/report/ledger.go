@@ -14,7 +14,7 @@ import (
 type Ledger struct {
 	// Promised lists all promises, and why some of them cannot be tested. It is called once.
 	Promised func() (all []scenario.Promise, untested map[scenario.Promise]string)
-	// Exceptions are promises that no test has to observe, by name, Known are causes and untried
+	// Exceptions are promises that no test has to observe, by name, Known are causes and not tested
 	// promises that do not fail, by id, each with the reason.
 	Exceptions, Known map[string]string
 
@@ -75,7 +75,7 @@ func (l *Ledger) Progress() Progress {
 	}
 }
 
-// End records why no more tests will run. It is the reason of what is untried without another one.
+// End records why no more tests will run. It is the reason of what is not tested without another one.
 func (l *Ledger) End(why string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -134,8 +134,8 @@ func (l *Ledger) Record(outcome scenario.Outcome, promises []scenario.Promise, b
 	switch {
 	case len(outcome.Failures) > 0:
 		l.Fail(outcome.Failures[0], promises...)
-	case outcome.Untried != "":
-		l.skip(outcome.Untried, promises)
+	case outcome.NotTested != "":
+		l.skip(outcome.NotTested, promises)
 	default:
 		l.Note(by, promises...)
 	}
@@ -205,7 +205,7 @@ func (l *Ledger) Promises() (all []Promise) {
 		if !isPromised[name] {
 			all = append(all, Promise{
 				Name:  name,
-				State: Untried,
+				State: NotTested,
 				Why:   "the options except it, and the document does not promise it",
 			})
 		}
@@ -229,7 +229,7 @@ func (l *Ledger) judged(promise Promise) Promise {
 		promise.State = Kept
 		promise.Why = test
 	default:
-		promise.State = Untried
+		promise.State = NotTested
 		reason := cmp.Or(l.Exceptions[promise.Name], l.Known[promise.ID()])
 		promise.Excepted = reason != ""
 		promise.Why = cmp.Or(reason, l.skipped[of], nothing, l.untested[of], l.end, "no test has observed it")

@@ -7,7 +7,7 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
-// Promises are structs until a person reads them: their sentences are made here, and those of causes in titles.go. A
+// Promises are structs until a person reads them: their sentences are made here, and those of causes in causetexts.go. A
 // sentence may be changed. Baselines name promises and causes by their ids, which do not depend on it.
 
 // Name is a promise as a person reads it: the operation, then what it promises.
@@ -20,28 +20,28 @@ func Name(p scenario.Promise) string {
 
 // sequences are the promises that several requests show, as what follows the operation.
 var sequences = map[scenario.PromiseKind]string{
-	scenario.LinkLeads:           ": link to PLACE",
-	scenario.IdentityLeads:       ": its identity leads to PLACE",
-	scenario.LocationLeads:       ": Location leads to the resource",
-	scenario.ReadSeesCreate:      ": a read sees a create",
-	scenario.ReadSeesReplacement: ": a read sees a replacement",
-	scenario.ReadSeesChange:      ": a read sees a change",
-	scenario.DeletedIsGone:       ": a deleted resource is gone",
-	scenario.ReplacesOne:         ": a replacement changes no other resource",
-	scenario.DeletesOne:          ": a deletion changes no other resource",
-	scenario.AssignsOnce:         ": an identity is assigned once",
-	scenario.PutChangesETag:      ": a replacement changes the ETag",
-	scenario.PatchChangesETag:    ": a change changes the ETag",
-	scenario.CreateReplacesNone:  ": a create replaces nothing",
-	scenario.CreatesDiffer:       ": creates at the same time have identities of their own",
-	scenario.CreatesOne:          ": of creates at the same time with one identity, one succeeds",
-	scenario.PutsOnce:            ": of replacements at the same time with one If-Match, one succeeds",
-	scenario.PatchesOnce:         ": of changes at the same time with one If-Match, one succeeds",
-	scenario.PutRemoves:          ": a replacement removes what it does not have",
-	scenario.HeadIsGet:           ": HEAD is GET without a body",
-	scenario.NotBelowAnother:     ": what is below another one is not found",
-	scenario.TakesDefaults:       ": what is left out has its default",
-	scenario.ListShowsAll:        " shows what exists",
+	scenario.LinkLeads:             ": link to PLACE",
+	scenario.IdentityLeads:         ": its identity leads to PLACE",
+	scenario.LocationLeads:         ": Location leads to the resource",
+	scenario.ReadSeesCreate:        ": a read sees a create",
+	scenario.ReadSeesReplacement:   ": a read sees a replacement",
+	scenario.ReadSeesChange:        ": a read sees a change",
+	scenario.DeletedIsGone:         ": a deleted resource is gone",
+	scenario.ReplacesOne:           ": a replacement changes no other resource",
+	scenario.DeletesOne:            ": a deletion changes no other resource",
+	scenario.AssignsOnce:           ": an identity is assigned once",
+	scenario.PutChangesETag:        ": a replacement changes the ETag",
+	scenario.PatchChangesETag:      ": a change changes the ETag",
+	scenario.CreateReplacesNone:    ": a create replaces nothing",
+	scenario.CreatesDiffer:         ": creates at the same time have identities of their own",
+	scenario.CreatesOne:            ": of creates at the same time with one identity, one succeeds",
+	scenario.PutsOnce:              ": of replacements at the same time with one If-Match, one succeeds",
+	scenario.PatchesOnce:           ": of changes at the same time with one If-Match, one succeeds",
+	scenario.PutRemoves:            ": a replacement removes what it does not have",
+	scenario.HeadIsGet:             ": HEAD is GET without a body",
+	scenario.NotUnderAnotherParent: ": what is under another parent is not found",
+	scenario.TakesDefaults:         ": what is left out has its default",
+	scenario.ListShowsAll:          " shows what exists",
 }
 
 // isOfSeveral reports whether a promise is shown by several requests, which need not be of one operation.
@@ -54,12 +54,12 @@ func isOfSeveral(p scenario.Promise) bool {
 var plainNames = map[scenario.PromiseKind]string{
 	scenario.EffectOfParameter:   "effect of parameter PLACE",
 	scenario.DefaultOfList:       "default of parameter PLACE",
-	scenario.OddParameter:        "odd parameter PLACE, DUTY",
+	scenario.ParameterRobustness: "robustness, parameter PLACE, DUTY",
 	scenario.UnknownParameter:    "unknown parameter",
 	scenario.WellFormedBody:      "body well-formed, DUTY",
-	scenario.OddBody:             "odd body, DUTY",
+	scenario.BodyRobustness:      "robustness, body, DUTY",
 	scenario.MediaTypeOfBody:     "media type PLACE, DUTY",
-	scenario.OddMediaType:        "odd media type, DUTY",
+	scenario.MediaTypeRobustness: "robustness, media type, DUTY",
 	scenario.Security:            "security, PLACE",
 	scenario.BodyExample:         "request example PLACE",
 	scenario.ParameterExample:    "example of parameter PLACE",

@@ -37,8 +37,8 @@ func TestSentences(t *testing.T) {
 	for kind := range sequences {
 		check(t, string(kind), Name(scenario.Promise{Operation: "createPot", Kind: kind, Place: "getPot"}))
 	}
-	for kind := range plainTitles {
-		check(t, string(kind), Title(scenario.Cause{
+	for kind := range plainCauses {
+		check(t, string(kind), CauseText(scenario.Cause{
 			Kind: kind, Operation: "createPot", Place: "/color", Keyword: "type", Violation: scenario.Conflict, Status: 500, Value: "a",
 		}))
 	}

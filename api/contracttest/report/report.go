@@ -1,15 +1,15 @@
 // Package report says what tests have shown of a service: which promises of its document are kept,
-// broken or untried, and the causes of what failed.
+// broken or not tested, and the causes of what failed.
 //
 // A [Ledger] collects what tests show while they run (ledger.go). A [Report] is made of it: [Promise] by
 // promise, grouped by operations, and [Cause] by cause (causes.go), of which those with one root are one (roots.go). It is
 // written as text (text.go), as a page (html.go), and as JUnit XML, as CI systems read it (junit.go).
 //
-// Nothing that a document promises is missing from a report. A promise that no test could try is untried,
+// Nothing that a document promises is missing from a report. A promise that no test could try is not tested,
 // with the reason, and fails a build unless the options say why it may be: otherwise a test that is lost
 // would look like one that passes.
 //
-// names.go and titles.go write promises and causes as sentences, and nothing else does. Baselines and options name them by
+// names.go and causetexts.go write promises and causes as sentences, and nothing else does. Baselines and options name them by
 // ids, which do not depend on the sentences: what is known stays known when values, seeds, the order of tests or words
 // change.
 package report
@@ -46,12 +46,12 @@ type Report struct {
 // State is what has become of a promise: it is in exactly one of three.
 type State string
 
-// A test has observed a Kept promise, and none saw it broken. Untried is what no test has
+// A test has observed a Kept promise, and none saw it broken. NotTested is what no test has
 // observed: what no test tried, and what the document has and the engine cannot test.
 const (
-	Kept    State = "kept"
-	Broken  State = "broken"
-	Untried State = "untried"
+	Kept      State = "kept"
+	Broken    State = "broken"
+	NotTested State = "not tested"
 )
 
 // Promise is something that the document promises.
@@ -61,7 +61,7 @@ type Promise struct {
 	// promises that a body is refused if its name is too short.
 	Name  string
 	State State
-	// The test that observed it, what is wrong, or why it is untried.
+	// The test that observed it, what is wrong, or why it is not tested.
 	Why      string
 	Cause    string // the id of the cause, if it is broken
 	Excepted bool   // it does not fail, because the options have a reason
@@ -70,21 +70,21 @@ type Promise struct {
 // ID is short, and the same for the same promise in every run.
 func (p Promise) ID() string { return p.Promise.ID() }
 
-// Fails reports whether the promise is broken or untried, without a reason in the options.
+// Fails reports whether the promise is broken or not tested, without a reason in the options.
 func (p Promise) Fails() bool { return p.State != Kept && !p.Excepted }
 
-// IsUntried reports whether the promise is untried without a reason in the options.
-func (p Promise) IsUntried() bool { return p.State == Untried && p.Fails() }
+// IsNotTested reports whether the promise is not tested without a reason in the options.
+func (p Promise) IsNotTested() bool { return p.State == NotTested && p.Fails() }
 
-// Count is how many promises are kept, broken and untried, which add up to all.
-type Count struct{ Kept, Broken, Untried int }
+// Count is how many promises are kept, broken and not tested, which add up to all.
+type Count struct{ Kept, Broken, NotTested int }
 
 // All is the sum of the three.
-func (c Count) All() int { return c.Kept + c.Broken + c.Untried }
+func (c Count) All() int { return c.Kept + c.Broken + c.NotTested }
 
 // String has columns of a fixed width, so that the counts of operations stand below each other.
 func (c Count) String() string {
-	return fmt.Sprintf("%4d kept, %4d broken, %4d untried", c.Kept, c.Broken, c.Untried)
+	return fmt.Sprintf("%4d kept, %4d broken, %4d not tested", c.Kept, c.Broken, c.NotTested)
 }
 
 // add counts one more promise.
@@ -94,8 +94,8 @@ func (c *Count) add(state State) {
 		c.Kept++
 	case Broken:
 		c.Broken++
-	case Untried:
-		c.Untried++
+	case NotTested:
+		c.NotTested++
 	}
 }
 
@@ -188,7 +188,7 @@ func (r Report) lost(known map[string]string) (lost []string) {
 		isFound[cause.First.Root.ID()] = true
 	}
 	for _, promise := range r.Promises {
-		if promise.State == Untried {
+		if promise.State == NotTested {
 			isFound[promise.ID()] = true
 		}
 	}

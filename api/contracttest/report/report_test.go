@@ -31,7 +31,7 @@ var some = []scenario.Promise{
 	{Operation: "createPot", Kind: scenario.ParameterExample, Place: "dry"},
 	{Operation: "createPot", Kind: scenario.MediaTypeOfBody, Place: "application/json", Duty: scenario.MustAccept},
 	{Operation: "createPot", Kind: scenario.UnknownParameter},
-	{Operation: "createPot", Kind: scenario.OddBody, Duty: scenario.MustSurvive},
+	{Operation: "createPot", Kind: scenario.BodyRobustness, Duty: scenario.MustSurvive},
 	{Operation: "getPot", Kind: scenario.ListedResponse, Status: "200"},
 	{Operation: "getPot", Kind: scenario.ListedResponse, Status: "2XX"},
 	{Kind: scenario.UnofferedMethods, Place: "/pots"},
@@ -88,7 +88,7 @@ func TestStates(t *testing.T) {
 	t.Parallel()
 	kept := scenario.Outcome{}
 	broken := scenario.Outcome{Failures: []scenario.Failure{failure("a cause", scenario.Behaviour)}}
-	untried := scenario.Outcome{Untried: "a reason"}
+	notTested := scenario.Outcome{NotTested: "a reason"}
 	for name, c := range map[string]struct {
 		outcomes  []scenario.Outcome
 		exception string
@@ -100,10 +100,10 @@ func TestStates(t *testing.T) {
 		"broken":                   {[]scenario.Outcome{broken}, "", Broken, "is wrong", true},
 		"kept and broken":          {[]scenario.Outcome{kept, broken}, "", Broken, "is wrong", true},
 		"broken and kept":          {[]scenario.Outcome{broken, kept}, "", Broken, "is wrong", true},
-		"untried":                  {[]scenario.Outcome{untried}, "", Untried, "a reason", true},
-		"untried and kept":         {[]scenario.Outcome{untried, kept}, "", Kept, "test", false},
-		"no test":                  {nil, "", Untried, "no test has observed it", true},
-		"untried with a reason":    {[]scenario.Outcome{untried}, "an exception", Untried, "an exception", false},
+		"not tested":               {[]scenario.Outcome{notTested}, "", NotTested, "a reason", true},
+		"not tested and kept":      {[]scenario.Outcome{notTested, kept}, "", Kept, "test", false},
+		"no test":                  {nil, "", NotTested, "no test has observed it", true},
+		"not tested with a reason": {[]scenario.Outcome{notTested}, "an exception", NotTested, "an exception", false},
 		"broken, and an exception": {[]scenario.Outcome{broken}, "an exception", Broken, "is wrong", true},
 	} {
 		l := ledgerOf("createPot, 201")
@@ -135,13 +135,13 @@ func TestFirstTest(t *testing.T) {
 // A refusal shows something only of an operation that accepts what is valid.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
-	for status, want := range map[int]State{201: Kept, 400: Untried} {
+	for status, want := range map[int]State{201: Kept, 400: NotTested} {
 		l := ledgerOf("createPot, body required, refused")
 		l.NoteStatus("createPot", status)
 		l.NoteStatus("createPot", 400)
 		l.NoteRefusal("createPot", promisesOf("createPot, body required, refused"))
 		l.Record(scenario.Outcome{}, promisesOf("createPot, body required, refused"), "test")
-		if got := l.Promises()[0]; got.State != want || want == Untried && got.Why != nothingAccepted {
+		if got := l.Promises()[0]; got.State != want || want == NotTested && got.Why != nothingAccepted {
 			t.Errorf("where a valid request gets %d it is %+v, want it %s", status, got, want)
 		}
 	}
@@ -152,9 +152,9 @@ func TestKnown(t *testing.T) {
 	t.Parallel()
 	l := ledgerOf(promises...)
 	known := failure("a known cause", scenario.Behaviour)
-	untried := promise("createPot, 201")
+	notTested := promise("createPot, 201")
 	tried := Promise{Name: "createPot, security, none", Promise: promise("createPot, security, none")}
-	l.Known = map[string]string{known.ID(): "is known", untried.ID(): "is never tried", "00000000": "is mended", "00000001": "is, too", "00000002": "is, too", tried.ID(): "is tried now"}
+	l.Known = map[string]string{known.ID(): "is known", notTested.ID(): "is never tried", "00000000": "is mended", "00000001": "is, too", "00000002": "is, too", tried.ID(): "is tried now"}
 	l.Note("test", tried.Promise)
 	l.Record(scenario.Outcome{Failures: []scenario.Failure{known}}, promisesOf("any operation, 500"), "test")
 	r := New(Document{}, l)

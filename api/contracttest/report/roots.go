@@ -50,7 +50,7 @@ func join(root scenario.Cause, parts []Cause) Cause {
 	})
 	whole := Cause{
 		ID:    root.ID(),
-		Cause: Title(root),
+		Cause: CauseText(root),
 		First: parts[0].First,
 	}
 	for _, part := range parts {

@@ -9,7 +9,7 @@ import (
 )
 
 // Summary writes what is wrong, with one request for each cause, what was inferred, what is
-// untried and why, and how much of each operation.
+// not tested and why, and how much of each operation.
 func (r Report) Summary(w io.Writer) {
 	for _, cause := range r.Causes {
 		fmt.Fprintf(w, "%s\n\n", cause)
@@ -28,24 +28,24 @@ func (r Report) Overview(w io.Writer) {
 	if len(r.Inferred) > 0 {
 		fmt.Fprint(w, "correct it with Resources and Lists of the options\n\n")
 	}
-	r.writeUntried(w)
+	r.writeNotTested(w)
 	r.writeOperations(w)
 }
 
-// mostNames is how many promises are named that are untried for the same reason.
+// mostNames is how many promises are named that are not tested for the same reason.
 const mostNames = 5
 
-// writeUntried groups untried promises by reason: one reason is often that of hundreds.
-func (r Report) writeUntried(w io.Writer) {
-	untried := map[string][]string{} // by reason
+// writeNotTested groups promises that are not tested by reason: one reason is often that of hundreds.
+func (r Report) writeNotTested(w io.Writer) {
+	notTested := map[string][]string{} // by reason
 	for _, promise := range r.Promises {
-		if promise.IsUntried() {
-			untried[promise.Why] = append(untried[promise.Why], promise.Name)
+		if promise.IsNotTested() {
+			notTested[promise.Why] = append(notTested[promise.Why], promise.Name)
 		}
 	}
-	for _, why := range slices.Sorted(maps.Keys(untried)) {
-		names := untried[why]
-		fmt.Fprintf(w, "%d untried: %s\n", len(names), why)
+	for _, why := range slices.Sorted(maps.Keys(notTested)) {
+		names := notTested[why]
+		fmt.Fprintf(w, "%d not tested: %s\n", len(names), why)
 		for _, name := range names[:min(len(names), mostNames)] {
 			fmt.Fprintf(w, "  %s\n", name)
 		}

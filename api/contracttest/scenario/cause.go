@@ -72,7 +72,7 @@ const (
 const SeveralOf = "oneOf, several"
 
 // ID is short, and the same for the same cause in every run. That of a broken promise is that of the promise, which may be
-// known to be untried, too. That of no cause is nothing.
+// known to be not tested, too. That of no cause is nothing.
 func (c Cause) ID() string {
 	switch c.Kind {
 	case "":

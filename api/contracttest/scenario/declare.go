@@ -21,7 +21,7 @@ type Rules struct {
 	// Scope is the scope that an operation needs, or nothing. Nil: no operation needs one.
 	Scope func(Operation) string
 	// NotWritten is the status, such as 501, with which an operation responds that is not written yet. What it promises
-	// is then untried, and Test fails once for each such operation.
+	// is then not tested, and Test fails once for each such operation.
 	NotWritten int
 	// StrictJSON: refuses duplicate names, invalid UTF-8, lone surrogates, deep
 	// nesting, and numbers such as 1.0 for an integer.

@@ -55,17 +55,17 @@ func Require(isSo bool, format string, args ...any) error {
 	return Brokenf(format, args...)
 }
 
-// Untried says why a test cannot try its promise, as an error.
-type Untried string
+// NotTested says why a test cannot try its promise, as an error.
+type NotTested string
 
 // Error is the reason.
-func (u Untried) Error() string { return string(u) }
+func (u NotTested) Error() string { return string(u) }
 
 // Outcome is what a test has shown. Without failures and a reason, its promises are kept.
 type Outcome struct {
-	Failures []Failure
-	Untried  string // why the promises could not be tried
+	Failures  []Failure
+	NotTested string // why the promises could not be tried
 }
 
 // IsKept reports whether the promises of the test are kept.
-func (o Outcome) IsKept() bool { return len(o.Failures) == 0 && o.Untried == "" }
+func (o Outcome) IsKept() bool { return len(o.Failures) == 0 && o.NotTested == "" }

@@ -36,22 +36,22 @@ type PromiseKind string
 
 // Promises of a request.
 const (
-	ParameterKeyword  PromiseKind = "parameter"
-	OddParameter      PromiseKind = "odd-parameter"
-	UnknownParameter  PromiseKind = "unknown-parameter"
-	BodyKeyword       PromiseKind = "body"
-	BodyPresence      PromiseKind = "body-presence" // the keyword is required or optional
-	WellFormedBody    PromiseKind = "well-formed-body"
-	OddBody           PromiseKind = "odd-body"
-	MediaTypeOfBody   PromiseKind = "media-type"
-	OddMediaType      PromiseKind = "odd-media-type"
-	Security          PromiseKind = "security"
-	BodyExample       PromiseKind = "body-example"
-	ParameterExample  PromiseKind = "parameter-example"
-	RandomBodies      PromiseKind = "random-bodies"
-	FirstRequest      PromiseKind = "first-request" // no promise: the first one that is accepted
-	EffectOfParameter PromiseKind = "effect"
-	DefaultOfList     PromiseKind = "default"
+	ParameterKeyword    PromiseKind = "parameter"
+	ParameterRobustness PromiseKind = "odd-parameter"
+	UnknownParameter    PromiseKind = "unknown-parameter"
+	BodyKeyword         PromiseKind = "body"
+	BodyPresence        PromiseKind = "body-presence" // the keyword is required or optional
+	WellFormedBody      PromiseKind = "well-formed-body"
+	BodyRobustness      PromiseKind = "odd-body"
+	MediaTypeOfBody     PromiseKind = "media-type"
+	MediaTypeRobustness PromiseKind = "odd-media-type"
+	Security            PromiseKind = "security"
+	BodyExample         PromiseKind = "body-example"
+	ParameterExample    PromiseKind = "parameter-example"
+	RandomBodies        PromiseKind = "random-bodies"
+	FirstRequest        PromiseKind = "first-request" // no promise: the first one that is accepted
+	EffectOfParameter   PromiseKind = "effect"
+	DefaultOfList       PromiseKind = "default"
 )
 
 // Promises of responses, and of what no operation serves.
@@ -65,29 +65,29 @@ const (
 
 // Promises that several requests show, of the operation that creates a thing, or of one that lists things.
 const (
-	LinkLeads           PromiseKind = "link"
-	IdentityLeads       PromiseKind = "identity-leads"
-	LocationLeads       PromiseKind = "location-leads"
-	ReadSeesCreate      PromiseKind = "read-sees-create"
-	ReadSeesReplacement PromiseKind = "read-sees-replacement"
-	ReadSeesChange      PromiseKind = "read-sees-change"
-	DeletedIsGone       PromiseKind = "deleted-is-gone"
-	ReplacesOne         PromiseKind = "replaces-one"
-	DeletesOne          PromiseKind = "deletes-one"
-	AssignsOnce         PromiseKind = "assigns-once"
-	PutChangesETag      PromiseKind = "put-changes-etag"
-	PatchChangesETag    PromiseKind = "patch-changes-etag"
-	CreateReplacesNone  PromiseKind = "create-replaces-none"
-	CreatesDiffer       PromiseKind = "creates-differ"
-	CreatesOne          PromiseKind = "creates-one"
-	PutsOnce            PromiseKind = "puts-once"
-	PatchesOnce         PromiseKind = "patches-once"
-	PutRemoves          PromiseKind = "put-removes"
-	HeadIsGet           PromiseKind = "head-is-get"
-	NotBelowAnother     PromiseKind = "not-below-another"
-	TakesDefaults       PromiseKind = "takes-defaults"
-	WalkByLink          PromiseKind = "walk-by-link"
-	ListShowsAll        PromiseKind = "list-shows-all"
+	LinkLeads             PromiseKind = "link"
+	IdentityLeads         PromiseKind = "identity-leads"
+	LocationLeads         PromiseKind = "location-leads"
+	ReadSeesCreate        PromiseKind = "read-sees-create"
+	ReadSeesReplacement   PromiseKind = "read-sees-replacement"
+	ReadSeesChange        PromiseKind = "read-sees-change"
+	DeletedIsGone         PromiseKind = "deleted-is-gone"
+	ReplacesOne           PromiseKind = "replaces-one"
+	DeletesOne            PromiseKind = "deletes-one"
+	AssignsOnce           PromiseKind = "assigns-once"
+	PutChangesETag        PromiseKind = "put-changes-etag"
+	PatchChangesETag      PromiseKind = "patch-changes-etag"
+	CreateReplacesNone    PromiseKind = "create-replaces-none"
+	CreatesDiffer         PromiseKind = "creates-differ"
+	CreatesOne            PromiseKind = "creates-one"
+	PutsOnce              PromiseKind = "puts-once"
+	PatchesOnce           PromiseKind = "patches-once"
+	PutRemoves            PromiseKind = "put-removes"
+	HeadIsGet             PromiseKind = "head-is-get"
+	NotUnderAnotherParent PromiseKind = "not-below-another"
+	TakesDefaults         PromiseKind = "takes-defaults"
+	WalkByLink            PromiseKind = "walk-by-link"
+	ListShowsAll          PromiseKind = "list-shows-all"
 )
 
 // Promises that the options add, by name, and what no test tries.

@@ -10,7 +10,7 @@
 //	}
 //
 // Each response is checked against the document. What was expected and does not happen ends the test, as in package
-// testing, and its result is a value, an [Outcome]: the promises are kept; or broken, with the failures; or untried,
+// testing, and its result is a value, an [Outcome]: the promises are kept; or broken, with the failures; or not tested,
 // with the reason. [Trial.Require] and [Trial.NotTested] end it, too.
 //
 // Say as little as the promise needs, and let the engine add the rest:

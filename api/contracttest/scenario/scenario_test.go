@@ -81,7 +81,7 @@ func TestIsKept(t *testing.T) {
 	for _, c := range []struct {
 		outcome Outcome
 		want    bool
-	}{{Outcome{}, true}, {Outcome{Untried: "why"}, false}, {Outcome{Failures: []Failure{{}}}, false}} {
+	}{{Outcome{}, true}, {Outcome{NotTested: "why"}, false}, {Outcome{Failures: []Failure{{}}}, false}} {
 		if c.outcome.IsKept() != c.want {
 			t.Errorf("%+v is kept: %v", c.outcome, !c.want)
 		}
@@ -104,7 +104,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%#v, want %#v", c.err, c.want)
 		}
 	}
-	if got := (Broken{Message: "a"}).Error() + Untried("b").Error(); got != "ab" {
+	if got := (Broken{Message: "a"}).Error() + NotTested("b").Error(); got != "ab" {
 		t.Errorf("they say %q", got)
 	}
 }

@@ -49,7 +49,7 @@ func (t *Trial) endIf(err error) {
 	}
 }
 
-// Check ends the test if there is an error: [Brokenf] or [Untried]. What is wrong is then wrong with the last response.
+// Check ends the test if there is an error: [Brokenf] or [NotTested]. What is wrong is then wrong with the last response.
 func (t *Trial) Check(err error) {
 	if err != nil {
 		t.endIf(t.engine.Named(err))
@@ -62,7 +62,7 @@ func (t *Trial) Require(isSo bool, format string, args ...any) {
 }
 
 // NotTested ends the test without a failure.
-func (t *Trial) NotTested(why Untried) { t.endIf(why) }
+func (t *Trial) NotTested(why NotTested) { t.endIf(why) }
 
 // Draw gives things identities that no other test uses. It sends nothing.
 func (t *Trial) Draw(things ...*Thing) { t.engine.Draw(things...) }

@@ -48,7 +48,7 @@ func TestTry(t *testing.T) {
 	}{
 		"all is right":         {func(t *Trial) { t.Require(true, "") }, nil},
 		"something is not so":  {func(t *Trial) { t.Require(false, "a %d", 1) }, Broken{Rank: Behaviour, Message: "a 1"}},
-		"it is not tested":     {func(t *Trial) { t.NotTested("why") }, Untried("why")},
+		"it is not tested":     {func(t *Trial) { t.NotTested("why") }, NotTested("why")},
 		"a request is refused": {func(t *Trial) { t.Send(Request{Path: "wrong"}, Expectation{}) }, errWrong},
 	} {
 		goesOn := false
@@ -93,7 +93,7 @@ func TestTogether(t *testing.T) {
 		"one":              {[]func(*Trial){sends("a")}, nil},
 		"both right":       {[]func(*Trial){sends("b"), sends("a")}, nil},
 		"one beside":       {[]func(*Trial){sends("wrong"), sends("a")}, errWrong},
-		"both, the second": {[]func(*Trial){sends("wrong"), fails}, Untried("why")},
+		"both, the second": {[]func(*Trial){sends("wrong"), fails}, NotTested("why")},
 	} {
 		engine := &listed{}
 		if got := Try(engine, func(t *Trial) { t.Together(c.functions...) }); !errors.Is(got, c.want) || slices.Contains(engine.sent, "b") {

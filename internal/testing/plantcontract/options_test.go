@@ -15,7 +15,7 @@ import (
 // The options tell what every parameter does.
 func TestEveryParameterIsTold(t *testing.T) {
 	for _, p := range Plants().Promises() {
-		if p.State == contracttest.Untried && strings.Contains(p.Why, "no test shows what it does") {
+		if p.State == contracttest.NotTested && strings.Contains(p.Why, "no test shows what it does") {
 			t.Errorf("%s: %s, in internal/testing/plantcontract/options.go or find.go", p.Name, p.Why)
 		}
 	}

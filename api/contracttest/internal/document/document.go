@@ -11,7 +11,7 @@
 //  3. spec.go reads parameters, bodies, responses and operations from the tree.
 //  4. review.go looks into all schemas for what no judge can check.
 //
-// What is left out is never silently accepted: each line of Unsupported becomes a promise that is untried,
+// What is left out is never silently accepted: each line of Unsupported becomes a promise that is not tested,
 // so that the report says how much of the document was not tested.
 //
 // A [Document] has operations, each with its parameters, bodies and responses (operation.go) and with

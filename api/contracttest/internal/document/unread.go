@@ -9,7 +9,7 @@ import (
 
 // A reference that leads out of the document leaves a hole. In a response it allows anything. In a request
 // nothing is known that a service must accept, so an optional member is left out, and an operation that
-// needs what is in the hole is untried.
+// needs what is in the hole is not tested.
 
 // unread is the member that remembers a reference that was taken out. It must begin with x- to be kept.
 const unread = "x-unread"

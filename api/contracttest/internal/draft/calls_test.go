@@ -102,7 +102,7 @@ func TestAccepted(t *testing.T) {
 	t.Parallel()
 	isDeclared := scenario.Resource{Create: "createShelf", ID: "code", Read: "getShelf", Replace: "putShelf"}
 	const refused = "the request is valid, but was refused"
-	const untried = "the header has no ETag of the service"
+	const notTested = "the header has no ETag of the service"
 	for name, c := range map[string]struct {
 		declared []scenario.Resource
 		path     string
@@ -111,8 +111,8 @@ func TestAccepted(t *testing.T) {
 		want     string
 	}{
 		"a success":               {path: "/shelves/a", header: "If-Match", status: 200},
-		"a condition":             {path: "/shelves/a", header: "If-Match", status: 400, want: untried},
-		"another condition":       {path: "/shelves/a", header: "If-None-Match", status: 400, want: untried},
+		"a condition":             {path: "/shelves/a", header: "If-Match", status: 400, want: notTested},
+		"another condition":       {path: "/shelves/a", header: "If-None-Match", status: 400, want: notTested},
 		"no condition":            {path: "/shelves/a", header: "X-Desk", status: 400, want: refused},
 		"another status":          {path: "/shelves/a", header: "If-Match", status: 404, want: refused},
 		"a declared resource":     {declared: []scenario.Resource{isDeclared}, path: "/shelves/a", header: "If-Match", status: 400, want: refused},

@@ -79,7 +79,7 @@ func (d *Draft) Creation(x *resources.Resource, thing *scenario.Thing) (creation
 // options declare, it is a failure: the declaration is wrong.
 func noObject(x *resources.Resource) error {
 	if x.IsInferred {
-		return scenario.Untried("the body of " + x.Create.ID + " is not an object")
+		return scenario.NotTested("the body of " + x.Create.ID + " is not an object")
 	}
 	return scenario.Brokenf("the body of %s is not an object", x.Create.ID)
 }
@@ -145,7 +145,7 @@ func locatedID(x *resources.Resource, thing *scenario.Thing, got scenario.Intera
 	}
 	id := x.Operations[http.MethodGet].LastPathValue(path)
 	if id == nil {
-		return scenario.Untried("the response to a create does not say what it has created")
+		return scenario.NotTested("the response to a create does not say what it has created")
 	}
 	thing.ID = id
 	return nil
@@ -167,7 +167,7 @@ func (d *Draft) Confirmations(x *resources.Resource) (one, other scenario.Call) 
 // AreAlike is why nothing is shown if the responses to confirmations are alike.
 func AreAlike(one, other scenario.Interaction) error {
 	if len(one.Body) > 0 && bytes.Equal(one.Body, other.Body) {
-		return scenario.Untried("it was inferred, and the service responds to each create alike")
+		return scenario.NotTested("it was inferred, and the service responds to each create alike")
 	}
 	return nil
 }

@@ -107,7 +107,7 @@ func (s *Drafts) Accepted(x scenario.Interaction, promise scenario.Promise) erro
 	isCondition := x.Status == http.StatusBadRequest && x.HasRequestHeader("If-Match", "If-None-Match")
 	isInferred := use != nil && use.IsInferred
 	if isCondition && isInferred {
-		return scenario.Untried("the header has no ETag of the service")
+		return scenario.NotTested("the header has no ETag of the service")
 	}
 	return s.Judge.Accepted(x, promise)
 }

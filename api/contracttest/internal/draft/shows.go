@@ -150,9 +150,9 @@ func isAlike(sent, have any) bool {
 
 // isAlikeText reports whether a service may have made one text of another.
 func isAlikeText(sent, have string) bool {
-	isOdd := func(r rune) bool { return !unicode.IsPrint(r) || unicode.Is(unicode.M, r) }
+	isUnprintable := func(r rune) bool { return !unicode.IsPrint(r) || unicode.Is(unicode.M, r) }
 	isFolded := strings.EqualFold(strings.TrimSpace(sent), strings.TrimSpace(have))
-	return isFolded || strings.ContainsFunc(sent, isOdd) || isSameTime(sent, have)
+	return isFolded || strings.ContainsFunc(sent, isUnprintable) || isSameTime(sent, have)
 }
 
 // isSameTime reports whether two texts are the same time, maybe in other zones.

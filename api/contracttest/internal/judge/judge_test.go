@@ -59,8 +59,8 @@ func TestFailing(t *testing.T) {
 		judge.NoteFailing("putThing", c.plainest)
 		err := judge.Refused(thing(c.status, `{}`), scenario.Violation{Kind: scenario.NoCredentials}, scenario.Promise{})
 		broken, _ := errors.AsType[scenario.Broken](err)
-		if report.Title(broken.Cause) != c.want {
-			t.Errorf("after %d the cause is %q, want %q", c.plainest, report.Title(broken.Cause), c.want)
+		if report.CauseText(broken.Cause) != c.want {
+			t.Errorf("after %d the cause is %q, want %q", c.plainest, report.CauseText(broken.Cause), c.want)
 		}
 	}
 }
@@ -78,8 +78,8 @@ func TestOpen(t *testing.T) {
 		{scenario.BadCredentials, "requests without credentials are not refused"},
 	} {
 		broken, _ := errors.AsType[scenario.Broken](judge.Refused(thing(200, `{}`), scenario.Violation{Kind: c.kind}, scenario.Promise{}))
-		if report.Title(broken.Cause) != c.want {
-			t.Errorf("of %s the cause is %q, want %q", c.kind, report.Title(broken.Cause), c.want)
+		if report.CauseText(broken.Cause) != c.want {
+			t.Errorf("of %s the cause is %q, want %q", c.kind, report.CauseText(broken.Cause), c.want)
 		}
 	}
 }
@@ -108,7 +108,7 @@ func TestRoots(t *testing.T) {
 		"putThing in requests: valid members are refused with 400":    judge.Accepted(thing(400, `{}`), asPromise("putThing, body /name maxLength, accepted")),
 	} {
 		broken, _ := errors.AsType[scenario.Broken](err)
-		if report.Title(broken.Root) != want {
+		if report.CauseText(broken.Root) != want {
 			t.Errorf("the root of %+v is %+v, want %q", broken.Cause, broken.Root, want)
 		}
 	}
@@ -127,7 +127,7 @@ func TestRoots(t *testing.T) {
 		`{"id":"1"}`:  "",
 	} {
 		failures := judge.Failures(thing(200, body), "test", Asked{}, nil)
-		if len(failures) != 1 || titleOf(failures[0].Root) != want {
+		if len(failures) != 1 || causeText(failures[0].Root) != want {
 			t.Errorf("of %s the failures are %v, want the root %q", body, failures, want)
 		}
 	}

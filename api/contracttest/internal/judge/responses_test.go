@@ -157,12 +157,12 @@ func asPromise(text string) scenario.Promise {
 	return scenario.Promise{Operation: parts[1], Kind: scenario.PromiseKind(parts[2]), Place: parts[3], Keyword: parts[4], Duty: duty}
 }
 
-// titleOf is the title of a cause, or nothing if there is none.
-func titleOf(cause scenario.Cause) string {
+// causeText is the title of a cause, or nothing if there is none.
+func causeText(cause scenario.Cause) string {
 	if cause == (scenario.Cause{}) {
 		return ""
 	}
-	return report.Title(cause)
+	return report.CauseText(cause)
 }
 
 // ranks are the names of ranks.
@@ -170,9 +170,9 @@ var ranks = []string{"crash", "behaviour", "response", "undocumented", "header"}
 
 // shown is a failure.
 func shown(rank scenario.Rank, message string, cause, root scenario.Cause) string {
-	line := fmt.Sprintf("  %s: %s\n    %s", ranks[rank], message, report.Title(cause))
+	line := fmt.Sprintf("  %s: %s\n    %s", ranks[rank], message, report.CauseText(cause))
 	if root != (scenario.Cause{}) {
-		line += "\n    root: " + report.Title(root)
+		line += "\n    root: " + report.CauseText(root)
 	}
 	return line
 }

@@ -11,7 +11,7 @@
 // only placeholders, the plainest values of schemas. A value that a test is about is another one, so it
 // stays.
 //
-// What is learned is a guess. A request that was filled may be refused for what it names: then the test ends untried,
+// What is learned is a guess. A request that was filled may be refused for what it names: then the test ends not tested,
 // and the service is not accused.
 package lessons
 

@@ -14,13 +14,13 @@ import (
 // What is below something else is found there and nowhere else: the comments of a ticket are not those of another one.
 // Services that look for a comment by its own identity alone pass all tests that have one ticket.
 
-// notBelowAnother asks for a thing below another parent than its own: no operation may find it there, and no list may
+// notUnderAnotherParent asks for a thing under another parent than its own: no operation may find it there, and no list may
 // have it.
 //
 //	POST /tickets/1/comments     201 {"id": 5}
 //	GET /tickets/2/comments/5    must be 404
 //	GET /tickets/2/comments      must not have 5
-func notBelowAnother(t *draft.Trial, x *resources.Resource) {
+func notUnderAnotherParent(t *draft.Trial, x *resources.Resource) {
 	thing := t.CreateOf(x)
 	other := t.CreateOf(x.Parent)
 	moved := &scenario.Thing{Creator: thing.Creator, ID: thing.ID, Parent: other}
@@ -39,7 +39,7 @@ func notListed(t *draft.Trial, list *resources.List, moved *scenario.Thing) {
 	test := &listTest{Trial: t, list: list, things: []*scenario.Thing{moved}}
 	found := test.page(test.first())
 	isListed := slices.Contains(found.ids, fmt.Sprint(moved.ID))
-	t.Require(!isListed, "the list below %v has %v, which is below another one", moved.Parent.ID, moved.ID)
+	t.Require(!isListed, "the list below %v has %v, which is under another parent", moved.Parent.ID, moved.ID)
 }
 
 // refusedOn calls an operation on a thing that it must not find.
@@ -61,8 +61,8 @@ func (p *Planner) belowTests() (all []Test) {
 		if x.Parent == nil {
 			continue
 		}
-		promise := scenario.Promise{Operation: x.Create.ID, Kind: scenario.NotBelowAnother}
-		test := p.testOf(promise, func(t *draft.Trial) { notBelowAnother(t, x) })
+		promise := scenario.Promise{Operation: x.Create.ID, Kind: scenario.NotUnderAnotherParent}
+		test := p.testOf(promise, func(t *draft.Trial) { notUnderAnotherParent(t, x) })
 		test.Shows = nil
 		for _, operation := range x.FindingOnes() {
 			above := operation.PathNames[len(operation.PathNames)-2]
@@ -101,7 +101,7 @@ func (p *Planner) needsParentTests() (all []Test) {
 func needsParent(t *draft.Trial, x *resources.Resource, operation *document.Operation) {
 	thing := t.CreateOf(x)
 	if got := plainCall(t, operation, thing); got.Status >= http.StatusBadRequest {
-		t.NotTested(scenario.Untried(fmt.Sprintf("no request of %s was accepted", operation.ID)))
+		t.NotTested(scenario.NotTested(fmt.Sprintf("no request of %s was accepted", operation.ID)))
 	}
 	refusedOn(t, operation, neverCreated(t.Draft, x, thing), "nothing was created there")
 	if x.Parent == nil {

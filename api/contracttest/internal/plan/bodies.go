@@ -39,9 +39,9 @@ func (m *singleMaker) bodies() {
 		optional := scenario.Promise{Kind: scenario.BodyPresence, Keyword: "optional", Duty: scenario.MustAccept}
 		m.addBody("no body", optional, nil).header.Del("Content-Type")
 	}
-	for _, text := range values.OddBodies {
-		survived := scenario.Promise{Kind: scenario.OddBody, Duty: scenario.MustSurvive}
-		c := m.addBody(fmt.Sprintf("odd body: %q", text), survived, []byte(text))
+	for _, text := range values.RobustnessBodies {
+		survived := scenario.Promise{Kind: scenario.BodyRobustness, Duty: scenario.MustSurvive}
+		c := m.addBody(fmt.Sprintf("robustness, body: %q", text), survived, []byte(text))
 		c.changed = &scenario.Violation{Kind: scenario.InvalidBody, In: "body"}
 	}
 	if m.operation.HasJSON() {
@@ -87,7 +87,7 @@ func (m *singleMaker) addValue(name string, promise scenario.Promise, value any)
 	return c
 }
 
-// bodyVariant adds tests of a variant, in which an unknown member has odd names.
+// bodyVariant adds tests of a variant, in which an unknown member has names that services have failed on.
 //
 //	{"name": ""}          refused, where the document says "minLength: 1"
 //	{"name": "F"}         accepted
@@ -122,16 +122,16 @@ func (m *singleMaker) bodyVariant(variant values.Variant) {
 	}
 }
 
-// unknownNames are the names that an unknown member gets: of an object that takes any member, each odd
-// one is tried, elsewhere one of them.
+// unknownNames are the names that an unknown member gets: of an object that takes any member, each of
+// those is tried, elsewhere one of them.
 func (m *singleMaker) unknownNames(variant values.Variant) []string {
-	drawn := values.OddNames[m.Values.Below(len(values.OddNames))]
+	drawn := values.RobustnessNames[m.Values.Below(len(values.RobustnessNames))]
 	isWhole := variant.Keyword == "additionalProperties" && variant.Pointer == ""
 	switch {
 	case !bytes.Contains(jsonvalue.Encode(variant.Value), []byte(schema.UnknownMember)):
 		return []string{schema.UnknownMember}
 	case isWhole && !m.Few:
-		return values.OddNames
+		return values.RobustnessNames
 	}
 	return []string{drawn}
 }
@@ -179,10 +179,10 @@ func (m *singleMaker) mediaTypes() {
 	}
 }
 
-// oddForm adds a test of a form that is announced only, without a body and without the boundary of its parts: some
+// formRobustness adds a test of a form that is announced only, without a body and without the boundary of its parts: some
 // services look for them in any request that may have a body, and fail.
-func (m *singleMaker) oddForm() {
-	c := m.add("odd media type", scenario.Promise{Kind: scenario.OddMediaType, Duty: scenario.MustSurvive})
+func (m *singleMaker) formRobustness() {
+	c := m.add("robustness, media type", scenario.Promise{Kind: scenario.MediaTypeRobustness, Duty: scenario.MustSurvive})
 	c.header.Set("Content-Type", "multipart/form-data")
 	c.body = nil
 	c.changed = &scenario.Violation{Kind: scenario.InvalidBody, In: "body"}

@@ -142,7 +142,7 @@ func (c *condition) createAgain() {
 }
 
 // weakETags is why nothing is shown where no If-Match can be true: it compares strongly (RFC 9110, section 13.1.1).
-const weakETags scenario.Untried = "the ETags are weak, and If-Match is true of strong ones only"
+const weakETags scenario.NotTested = "the ETags are weak, and If-Match is true of strong ones only"
 
 // hasChanged fails unless a change has given the resource another ETag.
 func (c *condition) hasChanged() {

@@ -20,13 +20,13 @@ func TestFilterVerdict(t *testing.T) {
 		declared string
 	}{
 		"finds all":               {filter{found: 3}, "kept", "kept"},
-		"leaks a lower value":     {filter{found: 3, leaksLower: "lower"}, "untried: lower", "broken: lower"},
-		"leaks a higher value":    {filter{found: 3, leaksHigher: "higher"}, "untried: higher", "broken: higher"},
+		"leaks a lower value":     {filter{found: 3, leaksLower: "lower"}, "not tested: lower", "broken: lower"},
+		"leaks a higher value":    {filter{found: 3, leaksHigher: "higher"}, "not tested: higher", "broken: higher"},
 		"leaks both":              {filter{found: 3, leaksLower: "lower", leaksHigher: "higher"}, "broken: lower", "broken: lower"},
 		"lacks one of some":       {filter{found: 2, lacks: [2]string{"lacks"}}, "broken: lacks", "broken: lacks"},
 		"lacks one of the second": {filter{found: 2, lacks: [2]string{"", "lacks"}}, "broken: lacks", "broken: lacks"},
-		"lacks all":               {filter{lacks: [2]string{"lacks"}}, "untried: lacks", "broken: lacks"},
-		"lacks one and leaks":     {filter{found: 2, leaksLower: "lower", lacks: [2]string{"lacks"}}, "untried: lower", "broken: lower"},
+		"lacks all":               {filter{lacks: [2]string{"lacks"}}, "not tested: lacks", "broken: lacks"},
+		"lacks one and leaks":     {filter{found: 2, leaksLower: "lower", lacks: [2]string{"lacks"}}, "not tested: lower", "broken: lower"},
 	} {
 		p := planOf(t, Settings{})
 		for _, isInferred := range []bool{true, false} {
@@ -163,7 +163,7 @@ func TestLimits(t *testing.T) {
 					want = c.inferred
 				}
 				if isInferred && c.size == 0 && next != "" {
-					want = "untried"
+					want = "not tested"
 				}
 				list := &resources.List{ReadBy: p.Document.Operation("listPots"), IsInferred: isInferred, List: scenario.List{Limit: "limit", Next: next}}
 				if got := said((&listTest{list: list}).checkLimit(c.limit, c.size)); !strings.HasPrefix(got, want) {
@@ -223,7 +223,7 @@ func TestSearch(t *testing.T) {
 		"one is missing":     {[]page{pageOf(another, "1"), pageOf(nothing)}, "broken: the list ends after 1 resources, and lacks 2"},
 		"too many on a page": {[]page{pageOf(another, "1", "2", "3")}, "broken: a page with limit=2 has 3 items"},
 		"in another order":   {[]page{pageOf(nothing, "2", "1")}, "broken: a walk with limit=2 meets"},
-		"no way to the next": {[]page{pageOf(unknown, "1")}, "untried: the list has more items than a page"},
+		"no way to the next": {[]page{pageOf(unknown, "1")}, "not tested: the list has more items than a page"},
 	} {
 		p := planOf(t, Settings{})
 		list := &resources.List{Resource: p.Resources.CreatedBy("createPot"), List: scenario.List{Limit: "limit", After: "after"}}

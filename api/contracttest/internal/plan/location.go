@@ -71,7 +71,7 @@ func (l *location) lacks() error {
 	if isListed && isCreated {
 		return scenario.Brokenf("the response to a create has no Location, which the document lists")
 	}
-	return scenario.Untried("the response to a create has no Location")
+	return scenario.NotTested("the response to a create has no Location")
 }
 
 // differs returns what is special of a Location of an inferred resource, or nil.
@@ -80,7 +80,7 @@ func (l *location) differs(value string) error {
 	case l.lacksBase(value):
 		return scenario.Brokenf("Location is %s, which lacks the path of the service: nothing is there", value)
 	case leadsElsewhere(l.created, value):
-		return scenario.Untried("Location leads to another host: " + value)
+		return scenario.NotTested("Location leads to another host: " + value)
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 // parameters adds tests of every parameter, and of one that is unknown.
 func (m *singleMaker) parameters() {
 	for _, parameter := range m.operation.Parameters {
-		m.oddParameter(parameter)
+		m.parameterRobustness(parameter)
 		m.parameterVariants(parameter)
 		// Without a parameter of the path there would be another path.
 		if parameter.Required && parameter.In != "path" {
@@ -39,11 +39,11 @@ func (m *singleMaker) unknownParameter() {
 	}
 }
 
-// oddParameter adds tests of texts that services have crashed on.
-func (m *singleMaker) oddParameter(parameter *document.Parameter) {
-	for _, text := range oddTexts(parameter) {
-		survived := scenario.Promise{Kind: scenario.OddParameter, Place: parameter.Name, Duty: scenario.MustSurvive}
-		c := m.add("odd parameter "+parameter.Name+": "+text, survived)
+// parameterRobustness adds tests of texts that services have crashed on.
+func (m *singleMaker) parameterRobustness(parameter *document.Parameter) {
+	for _, text := range robustnessTexts(parameter) {
+		survived := scenario.Promise{Kind: scenario.ParameterRobustness, Place: parameter.Name, Duty: scenario.MustSurvive}
+		c := m.add("robustness, parameter "+parameter.Name+": "+text, survived)
 		// A service looks at a condition after it has found what the condition is of.
 		if parameter.In != "header" {
 			c.withoutResource(m.firstInPath(parameter), m.Values)
@@ -56,22 +56,22 @@ func (m *singleMaker) oddParameter(parameter *document.Parameter) {
 	}
 }
 
-// oddTexts are the odd texts for a parameter, as they are sent. Of headers only conditions have some, and only where
+// robustnessTexts are the texts of robustness tests for a parameter, as they are sent. Of headers only conditions have some, and only where
 // the document has them: most services do not read the others at all.
-func oddTexts(parameter *document.Parameter) []string {
+func robustnessTexts(parameter *document.Parameter) []string {
 	switch parameter.In {
 	case "path", "query":
-		return values.OddTexts
+		return values.RobustnessTexts
 	case "header":
-		return oddHeaders[http.CanonicalHeaderKey(parameter.Name)]
+		return robustnessHeaders[http.CanonicalHeaderKey(parameter.Name)]
 	}
 	return nil
 }
 
-// oddHeaders are the headers that have odd texts.
-var oddHeaders = map[string][]string{
-	"If-Match":      values.OddEntityTags,
-	"If-None-Match": values.OddEntityTags,
+// robustnessHeaders are the headers that have some.
+var robustnessHeaders = map[string][]string{
+	"If-Match":      values.RobustnessEntityTags,
+	"If-None-Match": values.RobustnessEntityTags,
 }
 
 // parameterVariants adds tests of the ways to write a parameter.
@@ -101,7 +101,7 @@ func (m *singleMaker) parameter(parameter *document.Parameter, variant values.Pa
 	}
 }
 
-// firstInPath is the parameter from which on the path of a request with a wrong or odd parameter need name nothing: that
+// firstInPath is the parameter from which on the path of a request with a parameter that is wrong, or of a robustness test, need name nothing: that
 // one, or the first one, where it is not in the path.
 func (m *singleMaker) firstInPath(parameter *document.Parameter) string {
 	if parameter.In != "path" && len(m.operation.PathNames) > 0 {

@@ -15,7 +15,7 @@ import (
 // standard has it.
 var (
 	standardMethods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "TRACE"}
-	oddMethod       = "BREW"
+	unknownMethod   = "BREW"
 )
 
 // pathTests returns the tests of what no operation serves: methods that a path
@@ -23,7 +23,7 @@ var (
 // knows.
 func (p *Planner) pathTests() (all []Test) {
 	for _, path := range p.examplePaths() {
-		unoffered := slices.DeleteFunc(p.withOddMethod(standardMethods...), func(method string) bool {
+		unoffered := slices.DeleteFunc(p.withUnknownMethod(standardMethods...), func(method string) bool {
 			return p.Document.Serving(method, path) != nil
 		})
 		all = append(all, p.pathTest(scenario.UnofferedMethods, path, unoffered...))
@@ -31,18 +31,18 @@ func (p *Planner) pathTests() (all []Test) {
 			all = append(all, p.pathTest(scenario.OptionsOfPath, path, http.MethodOptions))
 		}
 		if !p.Document.HasPath(path + "/") {
-			all = append(all, p.pathTest(scenario.NoPath, path+"/", p.withOddMethod("GET", "POST", "OPTIONS")...))
+			all = append(all, p.pathTest(scenario.NoPath, path+"/", p.withUnknownMethod("GET", "POST", "OPTIONS")...))
 		}
 	}
-	return append(all, p.pathTest(scenario.NoPath, "/nowhere", p.withOddMethod("GET", "HEAD", "POST", "OPTIONS")...))
+	return append(all, p.pathTest(scenario.NoPath, "/nowhere", p.withUnknownMethod("GET", "HEAD", "POST", "OPTIONS")...))
 }
 
-// withOddMethod adds the odd method, if the options say that everything must be as HTTP says.
-func (p *Planner) withOddMethod(methods ...string) []string {
+// withUnknownMethod adds a method that no standard has, if the options say that everything must be as HTTP says.
+func (p *Planner) withUnknownMethod(methods ...string) []string {
 	if !p.Rules.Exact {
 		return slices.Clone(methods)
 	}
-	return append(slices.Clone(methods), oddMethod)
+	return append(slices.Clone(methods), unknownMethod)
 }
 
 // pathTest sends requests with several methods, and whatever credentials there are.

@@ -20,16 +20,16 @@ import (
 type order int
 
 const (
-	broad    order = iota // the first test of its promise
-	plain                 // the plainest valid request of its operation
-	deep                  // one more test of its promise, or a random body
-	odd                   // it may end the service
-	clearing              // it deletes what all others need
+	broad      order = iota // the first test of its promise
+	plain                   // the plainest valid request of its operation
+	deep                    // one more test of its promise, or a random body
+	robustness              // it may end the service
+	clearing                // it deletes what all others need
 )
 
 // Tests makes the tests, one after the other, in the order in which they should run, until ctx is done: first requests
 // of each operation, until one is accepted; the plainest one with each kind of credentials; each promise once;
-// sequences; each promise again, and random bodies; what is odd; and deletes of all that there is.
+// sequences; each promise again, and random bodies; robustness; and deletes of all that there is.
 func (p *Planner) Tests(ctx context.Context) iter.Seq[Test] {
 	return func(yield func(Test) bool) {
 		for test := range p.all(ctx) {
@@ -52,7 +52,7 @@ type phase struct {
 }
 
 // all makes the tests: first requests come first, then each promise once. What may end the service comes
-// late. A service that has crashed on an odd request is not of use to the tests that come after it, and neither is one
+// late. A service that has crashed on a robustness test is not of use to the tests that come after it, and neither is one
 // that has lost all of its data.
 func (p *Planner) all(ctx context.Context) iter.Seq[Test] {
 	careful := []phase{
@@ -62,10 +62,10 @@ func (p *Planner) all(ctx context.Context) iter.Seq[Test] {
 		{3, ofFamilies(p.families()...), p.areaOf},
 		{4, p.singles(deep), nil},
 	}
-	odds := ofPhases(phase{5, p.singles(odd), nil})
+	robustnessTests := ofPhases(phase{5, p.singles(robustness), nil})
 	clears := ofPhases(phase{6, p.singles(clearing), nil})
 	return func(yield func(Test) bool) {
-		_ = passes(interrupted(ofPhases(careful...), odds, lastPartOf(ctx)), yield) && passes(clears, yield)
+		_ = passes(interrupted(ofPhases(careful...), robustnessTests, lastPartOf(ctx)), yield) && passes(clears, yield)
 	}
 }
 
@@ -96,14 +96,14 @@ func ofPhases(phases ...phase) iter.Seq[Test] {
 	}
 }
 
-// oddShare is the part of the time of a run that odd requests have at least, if they need it: one of so many. That a
+// robustnessShare is the part of the time of a run that robustness tests have at least, if they need it: one of so many. That a
 // service crashes weighs more than what one more value may show.
-const oddShare = 4
+const robustnessShare = 4
 
-// lastPartOf reports whether no time is left but that of odd requests.
+// lastPartOf reports whether no time is left but that of robustness tests.
 func lastPartOf(ctx context.Context) func() bool {
 	end, ends := ctx.Deadline()
-	from := end.Add(-time.Until(end) / oddShare)
+	from := end.Add(-time.Until(end) / robustnessShare)
 	return func() bool { return ends && time.Now().After(from) }
 }
 

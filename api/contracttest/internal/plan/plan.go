@@ -20,7 +20,7 @@
 //
 // A test says what it does with a thing, and a draft makes the requests of it: see package draft. Which operations
 // create, read, change, delete and list one thing, package resources says. Where it has only inferred it, and a right
-// service may do otherwise, tests are untried and do not fail.
+// service may do otherwise, tests are not tested and do not fail.
 //
 // The tests come in an order in which a run that ends early has seen something of everything: see
 // [Planner.Tests] and phases.go. They are made while they run, and those of one request are kept as far as there is room.
@@ -57,7 +57,7 @@
 //   - What the document does not say is no promise. [document.Operation] answers what it says of an operation, and
 //     [resources.Resource] what it says of a thing.
 //   - What was inferred ([resources.Resource.IsInferred], [resources.List.IsInferred]) may be otherwise. Where it is,
-//     the test ends with [scenario.Untried].
+//     the test ends with [scenario.NotTested].
 //   - A test needs nothing that another one has created, and uses identities that are drawn for it.
 package plan
 

@@ -29,9 +29,9 @@ func planOf(t *testing.T, settings Settings) *Planner {
 
 // said is what a check says, in a word, with its reason.
 func said(err error) string {
-	switch reason, isUntried := errors.AsType[scenario.Untried](err); {
-	case isUntried:
-		return "untried: " + string(reason)
+	switch reason, isNotTested := errors.AsType[scenario.NotTested](err); {
+	case isNotTested:
+		return "not tested: " + string(reason)
 	case err != nil:
 		return "broken: " + err.Error()
 	}
@@ -107,18 +107,18 @@ func TestDeletesComeLate(t *testing.T) {
 	read, err := document.Parse([]byte(racksDocument))
 	must.NoError(t, err)
 	p := New(judge.New(read, nil, judge.Settings{}), Settings{})
-	for _, when := range []order{plain, broad, deep, odd, clearing} {
+	for _, when := range []order{plain, broad, deep, robustness, clearing} {
 		var operations []string
 		for test := range p.singles(when) {
 			operation, _, _ := strings.Cut(test.Name, ",")
 			operations = append(operations, operation)
 		}
 		want := map[order][]string{
-			plain:    {"putPot", "deletePot", "deleteRack", "clearRacks"},
-			broad:    {"putPot"},
-			deep:     {"putPot"},
-			odd:      {"putPot", "deletePot", "deleteRack"},
-			clearing: {"deletePot", "deleteRack", "clearRacks"},
+			plain:      {"putPot", "deletePot", "deleteRack", "clearRacks"},
+			broad:      {"putPot"},
+			deep:       {"putPot"},
+			robustness: {"putPot", "deletePot", "deleteRack"},
+			clearing:   {"deletePot", "deleteRack", "clearRacks"},
 		}[when]
 		if got := slices.Compact(operations); !slices.Equal(got, want) {
 			t.Errorf("of order %d are tests of %q, want %q", when, got, want)
@@ -173,8 +173,8 @@ func TestOddCondition(t *testing.T) {
 	t.Parallel()
 	p := planOf(t, Settings{})
 	found := 0
-	for _, c := range p.singlesOf(p.Document.Operation("putPot"), odd) {
-		if c.promise.Kind != scenario.OddParameter || c.promise.Place != "if-match" {
+	for _, c := range p.singlesOf(p.Document.Operation("putPot"), robustness) {
+		if c.promise.Kind != scenario.ParameterRobustness || c.promise.Place != "if-match" {
 			continue
 		}
 		found++
@@ -184,7 +184,7 @@ func TestOddCondition(t *testing.T) {
 			t.Errorf("%s is for something that exists: %v, with If-Match: %s", c.name, isOfThing, condition)
 		}
 	}
-	if found != len(values.OddEntityTags) {
-		t.Errorf("there are %d tests of an odd condition, want %d", found, len(values.OddEntityTags))
+	if found != len(values.RobustnessEntityTags) {
+		t.Errorf("there are %d tests of an odd condition, want %d", found, len(values.RobustnessEntityTags))
 	}
 }

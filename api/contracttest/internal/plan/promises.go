@@ -14,7 +14,7 @@ import (
 )
 
 // Promises are collected without sending anything, so that a report can say what was not tried, too. A
-// promise comes from the document, never from a test: a test that is lost leaves its promise untried.
+// promise comes from the document, never from a test: a test that is lost leaves its promise not tested.
 
 // ResponsePromise is that of a response. That something broke is one promise for all
 // operations: what may break belongs to none of them.

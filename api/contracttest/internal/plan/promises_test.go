@@ -66,7 +66,7 @@ func isOfSeveral(promise, _ string) bool {
 }
 
 // isLong finds tests of which there are many.
-var isLong = regexp.MustCompile(`, odd |, body|, random |"-?\d{9,}|"0"|"-1"`)
+var isLong = regexp.MustCompile(`, robustness, |, body|, random |"-?\d{9,}|"0"|"-1"`)
 
 // TestPlan compares the tests of a document with testdata/plan.txt: in which phase of a run each is, what must not change
 // meanwhile, which operation must refuse its request, and what it shows beside its name.

@@ -15,7 +15,7 @@ import (
 )
 
 // Whether a service was right to refuse a request, or not to refuse it, is judged here and nowhere else. A service may refuse
-// a valid request for what only it knows. Such a refusal accuses no service, so the promise is untried: mayBeRefused lists
+// a valid request for what only it knows. Such a refusal accuses no service, so the promise is not tested: mayBeRefused lists
 // the ways to see it from the document, and from what the service did with a request that is the same but for one thing.
 
 // judge says whether the response to the request is right.
@@ -24,8 +24,8 @@ func (s *surroundings) judge(x scenario.Interaction) error {
 	switch {
 	case s.absent && x.Status == http.StatusNotFound:
 		return s.checkNotFound(x)
-	case s.isOdd():
-		return s.checkOdd(x)
+	case s.isOfRobustness():
+		return s.checkRobustness(x)
 	case s.why != nil:
 		return s.checkRefused(x)
 	}
@@ -42,14 +42,14 @@ func (s *surroundings) checkRefused(x scenario.Interaction) error {
 }
 
 const (
-	noResource scenario.Untried = "it needs something that exists, and no test knows what creates it: name this operation in the links of that response"
-	noIdentity scenario.Untried = "it conflicts with what exists, and no test knows what is free"
+	noResource scenario.NotTested = "it needs something that exists, and no test knows what creates it: name this operation in the links of that response"
+	noIdentity scenario.NotTested = "it conflicts with what exists, and no test knows what is free"
 )
 
 // checkNotFound checks the response to a request whose path names nothing. A service that looks for that first
 // need not see the body. But it has read the parameters, or it would have refused the right ones.
 func (s *surroundings) checkNotFound(x scenario.Interaction) error {
-	isOfParameter := s.promise.Kind == scenario.ParameterKeyword || s.promise.Kind == scenario.OddParameter
+	isOfParameter := s.promise.Kind == scenario.ParameterKeyword || s.promise.Kind == scenario.ParameterRobustness
 	switch {
 	case s.why != nil && !slices.Contains([]string{"body", ""}, s.why.In):
 		return s.Judge.Refused(x, *s.why, s.promise)
@@ -59,8 +59,8 @@ func (s *surroundings) checkNotFound(x scenario.Interaction) error {
 	return noResource
 }
 
-// checkOdd checks the response to a request that a service may refuse or not.
-func (s *surroundings) checkOdd(x scenario.Interaction) error {
+// checkRobustness checks the response to a request that a service may refuse or not.
+func (s *surroundings) checkRobustness(x scenario.Interaction) error {
 	if x.Status < http.StatusInternalServerError {
 		return nil
 	}
@@ -82,13 +82,13 @@ func (s *surroundings) checkValid(x scenario.Interaction) error {
 
 // mayBeRefused returns why a service may refuse a valid request with a status: it depends on what only
 // the service knows.
-func (s *surroundings) mayBeRefused(status int) scenario.Untried {
+func (s *surroundings) mayBeRefused(status int) scenario.NotTested {
 	isConflict := status == http.StatusConflict
 	isUnknown := !s.use.IsOn(s.Operation) && !s.Resources.Creates(s.Operation)
 	isRefused := status/100 == 4
 	reasons := []struct {
 		holds bool
-		why   scenario.Untried
+		why   scenario.NotTested
 	}{
 		{s.isOfName() && slices.Contains(hidings, status), "the path has a name that nothing has"},
 		{s.mayBeMissing(status), s.missing()},
@@ -127,9 +127,9 @@ func (s *surroundings) mayBeMissing(status int) bool {
 }
 
 // missing is why a request shows nothing that needs more than a test has created.
-func (s *surroundings) missing() scenario.Untried {
+func (s *surroundings) missing() scenario.NotTested {
 	names := slices.Compact(slices.Sorted(slices.Values(s.needs)))
-	return scenario.Untried("it needs something that exists, or is in another state: no test knows what " + strings.Join(names, " and ") + " may be")
+	return scenario.NotTested("it needs something that exists, or is in another state: no test knows what " + strings.Join(names, " and ") + " may be")
 }
 
 // noteTwin remembers whether the plainest request of the operation was accepted, which the other ones are like but for

@@ -53,11 +53,11 @@ func (s *search) add(found page) {
 func (s *search) mayLack(missing string, end pageEnd) error {
 	switch {
 	case end == unknown:
-		return scenario.Untried("the list has more items than a page, and there is no way to the next one")
+		return scenario.NotTested("the list has more items than a page, and there is no way to the next one")
 	case end == nothing:
 		return s.lacks(missing)
 	case len(s.met) > 100*values.Most:
-		return scenario.Untried("the list is longer than a test reads")
+		return scenario.NotTested("the list is longer than a test reads")
 	}
 	return nil
 }
@@ -65,7 +65,7 @@ func (s *search) mayLack(missing string, end pageEnd) error {
 // lacks returns an error for a list that has ended without something that exists.
 func (s *search) lacks(missing string) error {
 	if s.list.IsInferred && s.list.IsPartial() {
-		return scenario.Untried("its description leaves open whether it has everything")
+		return scenario.NotTested("its description leaves open whether it has everything")
 	}
 	return scenario.BrokenBy(scenario.Cause{Kind: scenario.ListLacks, Operation: s.list.Operation}, "the list ends after %d resources, and lacks %v", len(s.seen), missing)
 }

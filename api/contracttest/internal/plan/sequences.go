@@ -173,7 +173,7 @@ func drawnBodies(d *draft.Draft, x *resources.Resource) (bodies []map[string]any
 	variants := d.Values.Obeying(described)
 	d.Values.Shuffle(variants)
 	for _, variant := range variants[:min(len(variants), createdBodies)] {
-		variant = d.Values.Renamed(described, variant, values.OddNames[d.Values.Below(len(values.OddNames))])
+		variant = d.Values.Renamed(described, variant, values.RobustnessNames[d.Values.Below(len(values.RobustnessNames))])
 		if body := jsonvalue.Object(variant.Value); body != nil {
 			bodies = append(bodies, body)
 		}
@@ -182,7 +182,7 @@ func drawnBodies(d *draft.Draft, x *resources.Resource) (bodies []map[string]any
 }
 
 // noJSONBody is why a resource cannot be changed by a test.
-const noJSONBody scenario.Untried = "the body is not JSON"
+const noJSONBody scenario.NotTested = "the body is not JSON"
 
 // bodySchema is the schema of the body of an operation. Without one the test ends.
 func bodySchema(t *draft.Trial, operation *document.Operation) *schema.Schema {

@@ -39,7 +39,7 @@ type single struct {
 
 	isDrawn bool                // its body was drawn at random
 	why     *scenario.Violation // nil: the service must not refuse it
-	// What is odd about it, for the cause if it does.
+	// What a robustness test has changed, for the cause if the service fails.
 	changed *scenario.Violation
 	order   order
 }
@@ -184,8 +184,8 @@ func (p *Planner) Requests() iter.Seq[scenario.Request] {
 	}
 }
 
-// isOdd reports whether the service may refuse the request or not, but must not fail.
-func (c *single) isOdd() bool { return c.promise.Duty == scenario.MustSurvive }
+// isOfRobustness reports whether the service may refuse the request or not, but must not fail.
+func (c *single) isOfRobustness() bool { return c.promise.Duty == scenario.MustSurvive }
 
 // isOfAccess reports whether a test is about credentials, so that its request alone shows nothing.
 func (c *single) isOfAccess() bool { return c.access.IsOfCredentials() }

@@ -30,7 +30,7 @@ func (m *singleMaker) make() {
 		m.bodies()
 	}
 	if m.operation.Method != http.MethodGet {
-		m.oddForm()
+		m.formRobustness()
 	}
 	m.otherMediaTypes()
 	m.randomBodies()
@@ -61,8 +61,8 @@ func (m *singleMaker) putInOrder() {
 		case c.order == plain: // it stays there
 		case clears:
 			c.order = clearing
-		case c.isOdd():
-			c.order = odd
+		case c.isOfRobustness():
+			c.order = robustness
 		case isDelete(m.operation) && c.use == nil: // it may be all that there is
 			c.order = clearing
 		case seen[c.promise], c.isDrawn:

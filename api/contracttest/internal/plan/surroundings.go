@@ -34,7 +34,7 @@ func (s *surroundings) run() {
 	s.needs = needs
 	got := s.Send(filled.request(s.thing), scenario.Expectation{Wrong: cmp.Or(s.why, s.changed)})
 	s.Check(s.judge(got))
-	if s.why == nil || s.isOdd() {
+	if s.why == nil || s.isOfRobustness() {
 		return
 	}
 	// A service that refuses and stores all the same is worse than one that accepts.

@@ -92,13 +92,13 @@ func verdictOf(outcome scenario.Outcome) string {
 	switch {
 	case outcome.IsKept():
 		return "kept"
-	case outcome.Untried != "":
-		return "untried: " + outcome.Untried
+	case outcome.NotTested != "":
+		return "not tested: " + outcome.NotTested
 	}
 	var lines []string
 	for _, failure := range outcome.Failures {
 		line := "broken: " + failure.Message
-		if title := report.Title(failure.Cause); title != failure.Test {
+		if title := report.CauseText(failure.Cause); title != failure.Test {
 			line += " (" + title + ")"
 		}
 		lines = append(lines, line)

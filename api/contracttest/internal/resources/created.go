@@ -19,7 +19,7 @@ func (s *Set) Created(operation *document.Operation, got scenario.Interaction) (
 	remove := x.Operations[http.MethodDelete]
 	thing = x.Thing(x.IdentityIn(operation, got))
 	path = s.UseOf(remove).Fill(remove, remove.Template, thing)
-	// Of what is below another resource the path lacks that: /tickets/{id}/comments/7.
+	// Of what is under another resource the path lacks that: /tickets/{id}/comments/7.
 	isPart := strings.Contains(path, "{")
 	if thing.ID == nil || isPart {
 		return nil, ""

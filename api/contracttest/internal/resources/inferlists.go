@@ -16,7 +16,7 @@ import (
 
 // A list is inferred for each resource that has one at the path above it. What its parameters do follows from
 // their names, which are much the same everywhere, and what its items are from the member that has the identity.
-// A parameter with an unknown name is left out: its effect stays an untried promise, which the report tells.
+// A parameter with an unknown name is left out: its effect stays a promise that is not tested, which the report tells.
 
 // otherThanEqual are words about a parameter that selects not what has its value. A wrong guess here costs little:
 // the filter is not tested.
@@ -68,7 +68,7 @@ func (s *Set) inferList(x *Resource) {
 }
 
 // canBeList reports whether an operation may list a resource, and is not yet known for it. One with parameters in
-// its path lists what is below another resource, which a test must be able to create; a stream has no end.
+// its path lists what is under another resource, which a test must be able to create; a stream has no end.
 func (s *Set) canBeList(operation *document.Operation, x *Resource) bool {
 	isKnown := slices.ContainsFunc(s.Lists, func(l *List) bool {
 		return l.ReadBy == operation

@@ -16,7 +16,7 @@
 //     on one is confirmed before it counts.
 //
 // What was inferred has IsInferred. Such a thing promises less: where a right service may do otherwise than was guessed,
-// tests end untried, and do not fail. promised.go answers what the document itself says of a resource, for example
+// tests end not tested, and do not fail. promised.go answers what the document itself says of a resource, for example
 // [Resource.RefusesAbsent], so that a test asks for a promise and not for the way in which it is written.
 //
 // A thing may be below another one: the Parent of a comment is a ticket, and a test of the comment creates both.

@@ -16,10 +16,10 @@ import (
 // that lets everyone in would look like one that checks.
 
 // noCredentials is why what needs credentials cannot be tried.
-const noCredentials scenario.Untried = "no credentials were given for it, as a header of the options or of the command"
+const noCredentials scenario.NotTested = "no credentials were given for it, as a header of the options or of the command"
 
 // unsaidSecurity is why no test shows that an operation is open.
-const unsaidSecurity scenario.Untried = "the document does not say which operations need the credentials that were given"
+const unsaidSecurity scenario.NotTested = "the document does not say which operations need the credentials that were given"
 
 // credentialsFor returns the credentials of a request, or an error if there are none.
 func (s *session) credentialsFor(operation *document.Operation, access scenario.Access) (scenario.Credentials, error) {

@@ -57,7 +57,7 @@ func closedRunner(t *testing.T, saysNothing bool) *Runner {
 func TestAccess(t *testing.T) {
 	t.Parallel()
 	all := scenario.Credentials{"one": "1", "other": "2", "query": "a&b", "token": "t", "basic": "u:p"}
-	const untried = "untried: "
+	const notTested = "not tested: "
 	for name, c := range map[string]struct {
 		path        string
 		credentials scenario.Credentials
@@ -76,25 +76,25 @@ func TestAccess(t *testing.T) {
 		"all":                           {"/open", scenario.Credentials{"one": "1", "token": "t"}, nil, scenario.Access{All: true}, "Authorization: Bearer t X-One: 1"},
 		"none":                          {"/both", all, nil, scenario.Access{Chosen: true}, ""},
 		"chosen":                        {"/both", all, nil, scenario.Access{Chosen: true, Only: []string{"token"}}, "Authorization: Bearer t"},
-		"chosen, none are given":        {"/both", nil, nil, scenario.Access{Chosen: true, Only: []string{"token"}}, untried + string(noCredentials)},
-		"chosen, one of two is missing": {"/both", scenario.Credentials{"one": "1"}, nil, scenario.Access{Chosen: true, Only: []string{"one", "other"}}, untried + string(noCredentials)},
+		"chosen, none are given":        {"/both", nil, nil, scenario.Access{Chosen: true, Only: []string{"token"}}, notTested + string(noCredentials)},
+		"chosen, one of two is missing": {"/both", scenario.Credentials{"one": "1"}, nil, scenario.Access{Chosen: true, Only: []string{"one", "other"}}, notTested + string(noCredentials)},
 		"wrong":                         {"/both", all, nil, scenario.Access{Chosen: true, Only: []string{"one", "other"}, Wrong: "other"}, "Cookie: other=not-a-credential X-One: 1"},
 		"wrong, none are given":         {"/both", nil, nil, scenario.Access{Chosen: true, Only: []string{"token"}, Wrong: "token"}, "Authorization: Bearer not-a-credential"},
 		"wrong, basic":                  {"/basic", all, nil, scenario.Access{Chosen: true, Only: []string{"basic"}, Wrong: "basic"}, "Authorization: Basic bm90LWEtY3JlZGVudGlhbDpub3QtYS1jcmVkZW50aWFs"},
 		"cut":                           {"/both", scenario.Credentials{"token": "token"}, nil, scenario.Access{Chosen: true, Only: []string{"token"}, Wrong: "token", Form: scenario.Cut}, "Authorization: Bearer toke"},
-		"cut, of one character":         {"/both", all, nil, scenario.Access{Chosen: true, Only: []string{"token"}, Wrong: "token", Form: scenario.Cut}, untried + string(noCredentials)},
+		"cut, of one character":         {"/both", all, nil, scenario.Access{Chosen: true, Only: []string{"token"}, Wrong: "token", Form: scenario.Cut}, notTested + string(noCredentials)},
 		"bare":                          {"/both", all, nil, scenario.Access{Chosen: true, Only: []string{"token"}, Wrong: "token", Form: scenario.Bare}, "Authorization: Bearer"},
 		"without a scope":               {"/both", all, nil, scenario.Access{WithoutScope: "write"}, "Authorization: Bearer reader"},
-		"without another scope":         {"/both", all, nil, scenario.Access{WithoutScope: "read"}, untried + string(noCredentials)},
+		"without another scope":         {"/both", all, nil, scenario.Access{WithoutScope: "read"}, notTested + string(noCredentials)},
 		"header":                        {"/both", nil, http.Header{"Authorization": {"Bearer h"}, "X-Other": {"x"}}, scenario.Access{}, "Authorization: Bearer h X-Other: x"},
 		"header, none":                  {"/both", nil, http.Header{"Authorization": {"Bearer h"}, "X-Other": {"x"}}, scenario.Access{Chosen: true}, "X-Other: x"},
 		"header, chosen":                {"/both", nil, http.Header{"Authorization": {"Bearer h"}}, scenario.Access{Chosen: true, Only: []string{"token"}}, "Authorization: Bearer h"},
 		"header, basic":                 {"/basic", nil, http.Header{"Authorization": {"Basic dTpw"}}, scenario.Access{Chosen: true, Only: []string{"basic"}}, "Authorization: Basic dTpw"},
 		"header, a key":                 {"/both", nil, http.Header{"X-One": {"1"}, "Cookie": {"other=2; a=b"}}, scenario.Access{Chosen: true, Only: []string{"one", "other"}}, "Cookie: other=2 X-One: 1"},
-		"header, another cookie":        {"/both", nil, http.Header{"X-One": {"1"}, "Cookie": {"a=b"}}, scenario.Access{Chosen: true, Only: []string{"one", "other"}}, untried + string(noCredentials)},
+		"header, another cookie":        {"/both", nil, http.Header{"X-One": {"1"}, "Cookie": {"a=b"}}, scenario.Access{Chosen: true, Only: []string{"one", "other"}}, notTested + string(noCredentials)},
 		"header, less than the target":  {"/both", scenario.Credentials{"token": "t"}, http.Header{"Authorization": {"Bearer h"}}, scenario.Access{}, "Authorization: Bearer t"},
 		"header, beside the cookies":    {"/both", all, http.Header{"Cookie": {"other=3; a=b"}}, scenario.Access{}, "Cookie: other=2; a=b X-One: 1"},
-		"header, open without a word":   {"/both", nil, http.Header{"Authorization": {"Bearer h"}}, scenario.Access{Chosen: true}, untried + string(unsaidSecurity)},
+		"header, open without a word":   {"/both", nil, http.Header{"Authorization": {"Bearer h"}}, scenario.Access{Chosen: true}, notTested + string(unsaidSecurity)},
 		"target, open without a word":   {"/both", all, nil, scenario.Access{Chosen: true}, ""},
 	} {
 		runner := closedRunner(t, strings.HasSuffix(name, "without a word"))
@@ -128,16 +128,16 @@ func TestAsksInVain(t *testing.T) {
 		want        string // twice
 		sent        int
 	}{
-		"401":                       {"/both", 401, nil, scenario.Access{}, "untried: " + string(noCredentials), 1},
-		"403":                       {"/both", 403, nil, scenario.Access{}, "untried: " + string(noCredentials), 1},
+		"401":                       {"/both", 401, nil, scenario.Access{}, "not tested: " + string(noCredentials), 1},
+		"403":                       {"/both", 403, nil, scenario.Access{}, "not tested: " + string(noCredentials), 1},
 		"404":                       {"/both", 404, nil, scenario.Access{}, "kept", 2},
 		"with credentials":          {"/both", 401, scenario.Credentials{"token": "t"}, scenario.Access{}, "kept", 2},
 		"in a test of credentials":  {"/both", 401, nil, scenario.Access{Chosen: true}, "kept", 2},
 		"of an open operation":      {"/open", 401, nil, scenario.Access{}, "kept", 2},
-		"at no path":                {"/nowhere", 401, nil, scenario.Access{}, "untried: " + string(noCredentials), 2},
+		"at no path":                {"/nowhere", 401, nil, scenario.Access{}, "not tested: " + string(noCredentials), 2},
 		"at no path, with any":      {"/nowhere", 401, scenario.Credentials{"query": "q"}, scenario.Access{}, "kept", 2},
 		"at no path, not found":     {"/nowhere", 404, nil, scenario.Access{}, "kept", 2},
-		"of what is not written":    {"/open", 501, nil, scenario.Access{}, "untried: open is not written yet: it responds with 501", 2},
+		"of what is not written":    {"/open", 501, nil, scenario.Access{}, "not tested: open is not written yet: it responds with 501", 2},
 		"of what cannot be written": {"/nowhere", 501, nil, scenario.Access{}, "kept", 2},
 	} {
 		runner := closedRunner(t, false)

@@ -51,7 +51,7 @@ func TestNoResponse(t *testing.T) {
 		got := said(outcome)
 		if len(outcome.Failures) > 0 {
 			failure := outcome.Failures[0]
-			got = fmt.Sprintf("%d %s: %s", failure.Rank, report.Title(failure.Cause), failure.Message)
+			got = fmt.Sprintf("%d %s: %s", failure.Rank, report.CauseText(failure.Cause), failure.Message)
 			if failure.Sent.URL != "http://pots.example/pots/7" || failure.Sent.Status != 0 {
 				t.Errorf("%s: sent was %+v", name, failure.Sent)
 			}
@@ -102,9 +102,9 @@ func TestFailureOf(t *testing.T) {
 			t.Fatalf("%s: %+v", name, outcome)
 		}
 		failure := outcome.Failures[0]
-		got := fmt.Sprintf("%d %s: %s, sent %s", failure.Rank, report.Title(failure.Cause), failure.Message, failure.Sent.Method)
+		got := fmt.Sprintf("%d %s: %s, sent %s", failure.Rank, report.CauseText(failure.Cause), failure.Message, failure.Sent.Method)
 		if failure.Root != (scenario.Cause{}) {
-			got += ", " + report.Title(failure.Root)
+			got += ", " + report.CauseText(failure.Root)
 		}
 		wantKey := "$KEY"
 		if failure.Sent.Method == "" {

@@ -24,7 +24,7 @@ const (
 )
 
 // limited is why a request shows nothing.
-const limited scenario.Untried = "the service limits requests (429): raise the limit for these tests"
+const limited scenario.NotTested = "the service limits requests (429): raise the limit for these tests"
 
 // sendWhenAllowed sends a request, and again while the service responds that there are too many.
 func (s *session) sendWhenAllowed(request scenario.Request) error {

@@ -143,7 +143,7 @@ func TestNeverFound(t *testing.T) {
 		}}
 		test := testOf(c.steps...)
 		outcome := runner.Run(t.Context(), plan.Test{Test: test}, Target{URL: "http://pots.example", Transport: target})
-		if len(outcome.Failures) != 1 || report.Title(outcome.Failures[0].Cause) != c.want {
+		if len(outcome.Failures) != 1 || report.CauseText(outcome.Failures[0].Cause) != c.want {
 			t.Errorf("%s: %+v, want %q", name, outcome, c.want)
 		}
 	}
@@ -160,7 +160,7 @@ func TestNeverFound(t *testing.T) {
 	}}
 	test := testOf(create(7), read("/pots/7"), read("/pots/7"))
 	outcome := runner.Run(t.Context(), plan.Test{Test: test}, Target{URL: "http://pots.example", Transport: target})
-	if want := "getPot: refuses valid requests with 404"; len(outcome.Failures) != 1 || report.Title(outcome.Failures[0].Cause) != want {
+	if want := "getPot: refuses valid requests with 404"; len(outcome.Failures) != 1 || report.CauseText(outcome.Failures[0].Cause) != want {
 		t.Errorf("what was found before: %+v, want %q", outcome, want)
 	}
 }

@@ -10,7 +10,7 @@
 // A test ends with an error, in one of three ways, and [Runner.Run] makes a value of it:
 //
 //   - No error: the promises are kept, unless a response on the way was not as the document says.
-//   - [scenario.Untried]: the promises could not be tried. It is never a failure of the service.
+//   - [scenario.NotTested]: the promises could not be tried. It is never a failure of the service.
 //   - [scenario.Broken], or any other error: a promise is broken.
 //
 // What was wrong with responses is collected beside that, because one fault must not hide the others. Two
@@ -84,7 +84,7 @@ func (r *Runner) Run(ctx context.Context, test plan.Test, target Target) scenari
 // run runs a test.
 func (s *session) run() scenario.Outcome {
 	test := s.test
-	untried := s.conclude(scenario.Try(s, test.Run))
+	notTested := s.conclude(scenario.Try(s, test.Run))
 	if test.Cleanup != nil {
 		// What is not removed breaks no promise.
 		_ = scenario.Try(s, test.Cleanup)
@@ -93,9 +93,9 @@ func (s *session) run() scenario.Outcome {
 		s.failures[i].Sent = failure.Sent.Hidden(s.Header)
 	}
 	if len(s.failures) > 0 {
-		untried = ""
+		notTested = ""
 	}
-	return scenario.Outcome{Failures: s.failures, Untried: untried}
+	return scenario.Outcome{Failures: s.failures, NotTested: notTested}
 }
 
 // removeTimeout is how long the removal of what was created may take.
@@ -130,8 +130,8 @@ func (r *Runner) RemoveCreated(ctx context.Context, target Target) {
 
 // conclude makes a failure or a reason of the error with which a test has ended. An error of another type
 // comes from a check of the options, and is a failure like any other.
-func (s *session) conclude(err error) (untried string) {
-	if reason, is := errors.AsType[scenario.Untried](err); is {
+func (s *session) conclude(err error) (notTested string) {
+	if reason, is := errors.AsType[scenario.NotTested](err); is {
 		return string(reason)
 	}
 	broken, is := errors.AsType[scenario.Broken](err)
@@ -182,8 +182,8 @@ func (s *session) confirm() (reason string) {
 	failures := s.failures
 	err := s.doubt()
 	s.failures = failures
-	if untried, is := errors.AsType[scenario.Untried](err); is {
-		return string(untried)
+	if notTested, is := errors.AsType[scenario.NotTested](err); is {
+		return string(notTested)
 	}
 	return ""
 }

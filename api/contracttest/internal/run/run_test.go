@@ -81,8 +81,8 @@ func said(outcome scenario.Outcome) string {
 	switch {
 	case outcome.IsKept():
 		return "kept"
-	case outcome.Untried != "":
-		return "untried: " + outcome.Untried
+	case outcome.NotTested != "":
+		return "not tested: " + outcome.NotTested
 	}
 	return "broken: " + outcome.Failures[0].Message
 }
@@ -122,7 +122,7 @@ func TestOutcomes(t *testing.T) {
 	t.Parallel()
 	read := step("GET", "/pots/7", scenario.Accepted)
 	wrong := verify(func() error { return scenario.Brokenf("wrong") })
-	why := verify(func() error { return scenario.Untried("why") })
+	why := verify(func() error { return scenario.NotTested("why") })
 	together := func(t *scenario.Trial) { t.Together(wrong, read) }
 	for name, c := range map[string]struct {
 		service service
@@ -136,9 +136,9 @@ func TestOutcomes(t *testing.T) {
 		"a refusal that is expected":          {always(404, ""), []part{step("GET", "/pots/7", scenario.Refused(scenario.UnknownResource))}, "kept"},
 		"a success where a refusal must be":   {always(200, `{"id":7}`), []part{step("GET", "/pots/7", scenario.Refused(scenario.UnknownResource))}, "broken: the request must be refused"},
 		"no credentials where none are known": {always(401, ""), []part{step("GET", "/nowhere", scenario.Expectation{})}, "broken: the status is 401"},
-		"a reason":                            {always(200, `{"id":7}`), []part{why}, "untried: why"},
+		"a reason":                            {always(200, `{"id":7}`), []part{why}, "not tested: why"},
 		"a failure meanwhile":                 {always(200, `{"id":7}`), []part{together}, "broken: wrong"},
-		"a response that is too long":         {always(200, strings.Repeat(" ", scenario.MostRead+1)), []part{read}, "untried: a response has more than"},
+		"a response that is too long":         {always(200, strings.Repeat(" ", scenario.MostRead+1)), []part{read}, "not tested: a response has more than"},
 		"a long response":                     {always(200, strings.Repeat(" ", scenario.MostRead-8)+`{"id":7}`), []part{read}, "kept"},
 	} {
 		if outcome, _ := outcomeOf(t, c.service, c.steps...); !strings.HasPrefix(said(outcome), c.want) {
@@ -164,7 +164,7 @@ func TestDoubts(t *testing.T) {
 	read := step("GET", "/pots/1", scenario.Accepted)
 	wrong := verify(func() error { return scenario.Brokenf("wrong") })
 	crashed := verify(func() error { return scenario.Broken{Rank: scenario.Crash, Message: "crashed"} })
-	const inferred = "untried: it was inferred, and the service responds to each create alike"
+	const inferred = "not tested: it was inferred, and the service responds to each create alike"
 	for name, c := range map[string]struct {
 		service service
 		steps   []part
@@ -193,7 +193,7 @@ func TestEndless(t *testing.T) {
 	t.Parallel()
 	s := &session{requests: mostRequests}
 	_, err := s.Send(scenario.Request{}, scenario.Expectation{})
-	if err != scenario.Untried("it does not come to an end") {
+	if err != scenario.NotTested("it does not come to an end") {
 		t.Errorf("it ends with %v", err)
 	}
 }
@@ -330,7 +330,7 @@ func TestSlow(t *testing.T) {
 		want        string
 		took        time.Duration
 	}{
-		"a first request":               {true, silence{}, "untried: " + string(tooSlow), rehearsalTimeout},
+		"a first request":               {true, silence{}, "not tested: " + string(tooSlow), rehearsalTimeout},
 		"a first request that is reset": {true, &failing{with: io.EOF, times: 2}, "broken: EOF", 0},
 		"another request":               {false, silence{}, "broken: no complete response in 1m0s", RequestTimeout},
 	} {

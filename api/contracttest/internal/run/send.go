@@ -33,11 +33,11 @@ const (
 var refusesConnections = scenario.Cause{Kind: scenario.RefusesConnections}
 
 // tooSlow is why a first request shows nothing.
-const tooSlow scenario.Untried = "the first response takes long"
+const tooSlow scenario.NotTested = "the first response takes long"
 
 // NotWritten is why the promises of an operation cannot be tried before it is written.
-func NotWritten(operationID string, status int) scenario.Untried {
-	return scenario.Untried(fmt.Sprintf("%s is not written yet: it responds with %d", operationID, status))
+func NotWritten(operationID string, status int) scenario.NotTested {
+	return scenario.NotTested(fmt.Sprintf("%s is not written yet: it responds with %d", operationID, status))
 }
 
 // send sends a request, remembers the response, and judges it. That the service takes no more requests is [limited].
@@ -156,7 +156,7 @@ func (s *session) exchange(sent *http.Request, body []byte) (*http.Response, []b
 }
 
 // errTooLong means that a response was not read to its end, and so shows nothing.
-var errTooLong = scenario.Untried(fmt.Sprintf("a response has more than %d bytes, which the engine does not read", scenario.MostRead))
+var errTooLong = scenario.NotTested(fmt.Sprintf("a response has more than %d bytes, which the engine does not read", scenario.MostRead))
 
 // receive reads a body. Of an event stream, which may have no end, it reads until there is an event.
 func receive(response *http.Response) ([]byte, error) {

@@ -162,7 +162,7 @@ func (s *session) Do(call scenario.Call, expect scenario.Expectation) (scenario.
 // Send sends a request, judges the response, and returns it. If there is none that could be judged, it is zero.
 func (s *session) Send(request scenario.Request, expect scenario.Expectation) (scenario.Interaction, error) {
 	if s.requests++; s.requests > mostRequests {
-		return scenario.Interaction{}, scenario.Untried("it does not come to an end")
+		return scenario.Interaction{}, scenario.NotTested("it does not come to an end")
 	}
 	s.asked = judge.Asked{
 		Violation: cmp.Or(expect.Violation, expect.Wrong),

@@ -138,7 +138,7 @@ func (g *Generator) textCandidates(wanted *schema.Schema) (all []candidate) {
 		all = append(all, patternCandidates(wanted)...)
 	}
 	if isFree(wanted) {
-		all = append(all, candidatesOf("type", g.someOddStrings()...)...)
+		all = append(all, candidatesOf("type", g.someRobustnessStrings()...)...)
 	}
 	return append(all, g.lengthCandidates(wanted, plain)...)
 }
@@ -162,7 +162,7 @@ func patternCandidates(wanted *schema.Schema) (all []candidate) {
 	return all
 }
 
-// isFree reports whether a text may consist of any characters. Only such a text is tried with odd ones: of others
+// isFree reports whether a text may consist of any characters. Only such a text is tried with texts that services have failed on: of others
 // they would break the format or the pattern.
 func isFree(wanted *schema.Schema) bool {
 	format := schema.Formats[schema.FormatOf(wanted)]
@@ -170,13 +170,13 @@ func isFree(wanted *schema.Schema) bool {
 	return schema.PatternOf(wanted) == "" && isKnown && len(format.Valid) == 0
 }
 
-// someOddStrings are few of them where a document is large, and one that is drawn.
-func (g *Generator) someOddStrings() []string {
+// someRobustnessStrings are few of them where a document is large, and one that is drawn.
+func (g *Generator) someRobustnessStrings() []string {
 	if !g.Few && !g.isRecursive() {
-		return oddStrings
+		return robustnessStrings
 	}
-	drawn := oddStrings[fewStrings+g.Below(len(oddStrings)-fewStrings)]
-	return append(slices.Clip(oddStrings[:fewStrings]), drawn)
+	drawn := robustnessStrings[fewStrings+g.Below(len(robustnessStrings)-fewStrings)]
+	return append(slices.Clip(robustnessStrings[:fewStrings]), drawn)
 }
 
 // lengthCandidates are texts at the bounds of their length. Longer ones than are made are left out.

@@ -7,7 +7,7 @@ import (
 )
 
 // What a schema demands, whether a value is known for it or not. It is listed by the keywords alone, apart from
-// the values, so that a mistake in making values shows as an untried promise and not as nothing.
+// the values, so that a mistake in making values shows as a promise that is not tested and not as nothing.
 
 // The keywords that any value may be asked for, and those of numbers and texts. Beside an enumeration those say nothing more.
 var (

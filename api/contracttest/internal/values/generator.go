@@ -9,7 +9,7 @@
 //   - vary.go makes values that differ from each other, so that what a service stores can be told apart,
 //     and identity.go identities that no other test uses.
 //   - random.go draws values from random numbers.
-//   - odd.go has texts and bodies that services have crashed on.
+//   - robustness.go has texts and bodies that services have crashed on.
 //
 // parameters.go writes such values into parameters, where all is text. shapes.go looks through allOf, oneOf and
 // anyOf, and choices.go makes their variants: the other files see schemas that are not composed. hard.go looks for values
@@ -29,7 +29,7 @@
 // # To add a value
 //
 // Of a keyword: a candidate in candidates.go, with the keyword that it is for. That a service has crashed
-// on something: a line in odd.go. Of a new format: an entry in schema.Formats, with texts of both kinds.
+// on something: a line in robustness.go. Of a new format: an entry in schema.Formats, with texts of both kinds.
 package values
 
 import (

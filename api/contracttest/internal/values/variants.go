@@ -68,7 +68,7 @@ func obeying(all []Variant) []Variant {
 }
 
 // Variants returns values on both sides of the edge of each keyword. It demands more than it knows values
-// for. A keyword that no value could be found for is demanded all the same, and stays untried in the
+// for. A keyword that no value could be found for is demanded all the same, and stays not tested in the
 // report. Where all values are more than enough, those of the deepest schemas are left out.
 //
 // The whole schema has the last word. A part of a value may be right and the whole not: an array of different objects, of

@@ -143,7 +143,7 @@ func TestFewTexts(t *testing.T) {
 			t.Fatalf("there are %d texts", len(all))
 		}
 		last := fmt.Sprint(all[len(all)-1].Value)
-		if !slices.Contains(oddStrings[5:], last) {
+		if !slices.Contains(robustnessStrings[5:], last) {
 			t.Errorf("%q was drawn", last)
 		}
 		texts[last] = true

@@ -76,7 +76,7 @@ func TestOddRequests(t *testing.T) {
 		"500 for an entity tag without quotes":  {crash(func(r *http.Request, _ []byte) bool { return r.Header.Get("If-Match") == "*1" }), "changeNote responds with 500"},
 		"500 for an entity tag that is a quote": {crash(func(r *http.Request, _ []byte) bool { return r.Header.Get("If-Match") == `"` }), "changeNote responds with 500"},
 		"412 for an entity tag without quotes": {wrong{response: func(r *http.Request, a *reply) {
-			if slices.Contains(values.OddEntityTags, r.Header.Get("If-Match")) {
+			if slices.Contains(values.RobustnessEntityTags, r.Header.Get("If-Match")) {
 				*a = *right.failure(412)
 			}
 		}}, ""},
@@ -123,7 +123,7 @@ func TestDocumentedCrash(t *testing.T) {
 	t.Parallel()
 	c := contractFrom(t, strings.ReplaceAll(notesDocument, `"422"`, "default"), Options{Seed: 1})
 	for _, test := range testsOf(c) {
-		if strings.Contains(test.Name, "odd ") {
+		if strings.Contains(test.Name, ", robustness, ") {
 			failures, _ := attempt(test, Target{URL: "http://notes.example", Transport: faulty{500, http.Header{"Content-Type": {"application/json"}}, `{"detail":"crashed"}`}})
 			if len(failures) != 1 || failures[0].Rank != scenario.Crash {
 				t.Errorf("%s: the failures are %v", test.Name, failures)

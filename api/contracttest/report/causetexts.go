@@ -13,8 +13,8 @@ import (
 const noOperation = "an operation that the document does not have"
 
 // Title is a cause as a person reads it. That of a root, which has blank fields, says what its causes have in common.
-func Title(c scenario.Cause) string {
-	if format, isPlain := plainTitles[c.Kind]; isPlain {
+func CauseText(c scenario.Cause) string {
+	if format, isPlain := plainCauses[c.Kind]; isPlain {
 		operation := cmp.Or(c.Operation, noOperation)
 		return strings.NewReplacer("OPERATION", operation, "PLACE", c.Place, "STATUS", fmt.Sprint(c.Status),
 			"VALUE", c.Value, "VIOLATION", string(c.Violation), "KEYWORD", c.Keyword, "TEXT", fmt.Sprintf("%q", c.Value),
@@ -26,7 +26,7 @@ func Title(c scenario.Cause) string {
 	case scenario.WrongStatus:
 		return wrongStatus(c)
 	case scenario.UndocumentedSuccess, scenario.AcceptsNoBody:
-		return successTitle(c)
+		return successCause(c)
 	case scenario.WrongBody, scenario.LacksMembers:
 		return wrongBody(c)
 	case scenario.Accepts:
@@ -43,8 +43,8 @@ func Title(c scenario.Cause) string {
 	return fmt.Sprintf("header %s %s", c.Place, saysOf(c.Keyword)) // of the kind WrongHeader
 }
 
-// plainTitles are the causes of which the fields say all.
-var plainTitles = map[scenario.CauseKind]string{
+// plainCauses are the causes of which the fields say all.
+var plainCauses = map[scenario.CauseKind]string{
 	scenario.Crashes:              "OPERATION responds with STATUS",
 	scenario.Unavailable:          "the service responds with STATUS",
 	scenario.CredentialsCrash:     "wrong credentials give STATUS",
@@ -104,7 +104,7 @@ var phrases = map[string]string{
 // saysOf says that a keyword is broken.
 func saysOf(keyword string) string { return cmp.Or(phrases[keyword], "breaks "+keyword) }
 
-// wrongStatus is the title of a response that should have another status.
+// wrongStatus is the cause of a response that should have another status.
 func wrongStatus(c scenario.Cause) string {
 	switch {
 	case c.Status == 0:
@@ -115,8 +115,8 @@ func wrongStatus(c scenario.Cause) string {
 	return fmt.Sprintf("the status must be %d", c.Status)
 }
 
-// successTitle is the title of a success that the document does not have, or has for other requests only.
-func successTitle(c scenario.Cause) string {
+// successCause is the cause of a success that the document does not have, or has for other requests only.
+func successCause(c scenario.Cause) string {
 	isRoot := c.Operation == ""
 	switch {
 	case c.Kind == scenario.AcceptsNoBody && isRoot:
@@ -129,7 +129,7 @@ func successTitle(c scenario.Cause) string {
 	return fmt.Sprintf("%s succeeds with %d, which is not documented", c.Operation, c.Status)
 }
 
-// wrongBody is the title of a wrong body of a response.
+// wrongBody is the cause of a wrong body of a response.
 func wrongBody(c scenario.Cause) string {
 	of := fmt.Sprintf("%s, %d:", cmp.Or(c.Operation, noOperation), c.Status)
 	switch {
@@ -163,7 +163,7 @@ var acceptedRoots = map[string]string{
 	"format":   "values of another format are accepted",
 }
 
-// accepted is the title of a value that is accepted somewhere although a keyword forbids it.
+// accepted is the cause of a value that is accepted somewhere although a keyword forbids it.
 func accepted(c scenario.Cause) string {
 	phrase := cmp.Or(acceptedPhrases[c.Keyword], "a value that breaks "+c.Keyword)
 	switch {
@@ -181,7 +181,7 @@ func accepted(c scenario.Cause) string {
 	return inRequests(c) + ": " + phrase
 }
 
-// refusedMember is the title of a valid body that is refused for what it has in a place.
+// refusedMember is the cause of a valid body that is refused for what it has in a place.
 func refusedMember(c scenario.Cause) string {
 	if c.Place == "" {
 		return fmt.Sprintf("%s: valid members are refused with %d", inRequests(c), c.Status)
@@ -197,7 +197,7 @@ func inRequests(c scenario.Cause) string {
 	return "requests"
 }
 
-// ofOperation is the beginning of a title that is of one operation, or nothing if it is of a parameter that several
+// ofOperation is the beginning of a cause that is of one operation, or nothing if it is of a parameter that several
 // operations have.
 func ofOperation(c scenario.Cause) string {
 	if c.Operation == "" {

@@ -7,28 +7,28 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 )
 
-// OddBodies are bodies that services have crashed on: whatever the document says, the
+// RobustnessBodies are bodies that services have crashed on: whatever the document says, the
 // response must be one that it has, and not a failure of the service.
-var OddBodies = []string{
+var RobustnessBodies = []string{
 	`[]`, `[[1]]`, `0`, `-1`, `1e999`, `"text"`, `true`, `null`, `{"":null}`, `{"a":{"b":[[[{}]]]}}`, "\xff", "{\"\xff\":\"\xff\"}", "\x00", "{",
 }
 
-// OddTexts are values of parameters in a path or a query, as they are sent, to the same end.
-var OddTexts = []string{"%00", "%0A", "%7F", "%FF", "%25", "%20", "-", "-1", "99999999999999999999", "%F0%9F%8C%B5", "%22"}
+// RobustnessTexts are values of parameters in a path or a query, as they are sent, to the same end.
+var RobustnessTexts = []string{"%00", "%0A", "%7F", "%FF", "%25", "%20", "-", "-1", "99999999999999999999", "%F0%9F%8C%B5", "%22"}
 
-// OddEntityTags are values of If-Match and If-None-Match without the quotes that an entity tag has, to the same end: a
+// RobustnessEntityTags are values of If-Match and If-None-Match without the quotes that an entity tag has, to the same end: a
 // service may refuse them or not (RFC 9110, section 8.8.3). The last one has one quote, which is the first and the last.
-var OddEntityTags = []string{"1", "*1", `"`}
+var RobustnessEntityTags = []string{"1", "*1", `"`}
 
-// OddNames are names of members that services have failed on. A request has one of them in place of
+// RobustnessNames are names of members that services have failed on. A request has one of them in place of
 // [schema.UnknownMember].
-var OddNames = []string{
+var RobustnessNames = []string{
 	schema.UnknownMember, "", "__proto__", "蘭 🌵", `a"b\c`, "a/b~c", "\x00", "$ref", "toString", strings.Repeat("n", 300),
 }
 
-// oddStrings are strings that services have failed on. The first few are tried
+// robustnessStrings are strings that services have failed on. The first few are tried
 // everywhere, the others where the document is small.
-var oddStrings = []string{
+var robustnessStrings = []string{
 	"Ficus", "", "0", "蘭 🌵", `"\/<&>'; --`, "\x00", "a\x00b", " ", "\t\r\n", `"\/`, "<&>", "'; --", "%_", "null",
 	"Épinette à feuilles d'if", "E\u0301", "蘭", "🌵", "\u202eRTL", "\u2028\ufeff", "\U0010ffff", strings.Repeat("x", 5000),
 }
