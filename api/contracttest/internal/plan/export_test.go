@@ -1,8 +1,9 @@
 package plan
 
-import "iter"
+import (
+	"iter"
+	"slices"
+)
 
 // OfSeveral yields the tests of more than one request, without what comes before them in a run.
-func (p *Planner) OfSeveral() iter.Seq[Test] {
-	return ofFamilies(p.resourceTests, p.belowTests, p.defaultTests, p.declaredSequences, p.conditionTests, p.listTests)
-}
+func (p *Planner) OfSeveral() iter.Seq[Test] { return slices.Values(p.testsOfSeveral()[len(p.pathTests()):]) }

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
@@ -27,72 +26,70 @@ const (
 	clearing                // it deletes what all others need
 )
 
+// The phases of a run in their order: each ends before the next one begins. What may end the service comes late. A service that
+// has crashed on a robustness test is not of use to the tests that come after it, and neither is one that has lost all of its
+// data.
+const (
+	firstRequests = iota
+	plainRequests
+	eachPromise
+	sequencesPhase
+	eachPromiseAgain
+	robustnessPhase
+	clearingPhase
+)
+
 // Tests makes the tests, one after the other, in the order in which they should run, until ctx is done: first requests
 // of each operation, until one is accepted; the plainest one with each kind of credentials; each promise once;
 // sequences; each promise again, and random bodies; robustness; and deletes of all that there is.
 func (p *Planner) Tests(ctx context.Context) iter.Seq[Test] {
 	return func(yield func(Test) bool) {
-		for test := range p.all(ctx) {
-			if ctx.Err() != nil {
-				return
-			}
-			if p.isWanted(test) && !yield(test) {
-				return
-			}
-		}
+		y := &yielding{Planner: p, ctx: ctx, yield: yield}
+		y.end, y.ends = ctx.Deadline()
+		y.begin = time.Now()
+		y.phase(firstRequests, p.rehearsals())
+		y.phase(plainRequests, p.singles(plain))
+		y.phase(eachPromise, p.singles(broad))
+		y.phase(sequencesPhase, slices.Values(p.testsOfSeveral()))
+		y.phase(eachPromiseAgain, p.singles(deep))
+		y.robustness()
+		y.phase(clearingPhase, p.singles(clearing))
 	}
 }
 
-// phase is a part of a run, which ends before the next one begins.
-type phase struct {
-	number int
-	tests  iter.Seq[Test]
-	// The area of a test; nil: its tests do not look at others.
-	area func(Test) string
+// yielding yields tests as long as more are wanted.
+type yielding struct {
+	*Planner
+	ctx        context.Context
+	yield      func(Test) bool
+	begin, end time.Time
+	ends       bool // there is an end
+	isOver     bool // no more are wanted
+	isRobust   bool // robustness has had its turn
 }
 
-// all makes the tests: first requests come first, then each promise once. What may end the service comes
-// late. A service that has crashed on a robustness test is not of use to the tests that come after it, and neither is one
-// that has lost all of its data.
-func (p *Planner) all(ctx context.Context) iter.Seq[Test] {
-	careful := []phase{
-		{0, p.rehearsals(), nil},
-		{1, p.singles(plain), nil},
-		{2, p.singles(broad), nil},
-		{3, ofFamilies(p.families()...), p.areaOf},
-		{4, p.singles(deep), nil},
+// phase yields the tests of a phase. Robustness does not wait for its turn where its time has come.
+func (y *yielding) phase(number int, tests iter.Seq[Test]) {
+	if y.isOver {
+		return
 	}
-	robustnessTests := ofPhases(phase{5, p.singles(robustness), nil})
-	clears := ofPhases(phase{6, p.singles(clearing), nil})
-	return func(yield func(Test) bool) {
-		_ = passes(interrupted(ofPhases(careful...), robustnessTests, lastPartOf(ctx)), yield) && passes(clears, yield)
-	}
-}
-
-// passes yields tests, and reports whether more are wanted.
-func passes(tests iter.Seq[Test], yield func(Test) bool) bool {
 	for test := range tests {
-		if !yield(test) {
-			return false
+		if number < robustnessPhase && y.isLastPart() {
+			y.robustness()
+		}
+		test.Phase = number
+		y.isOver = y.isOver || y.ctx.Err() != nil || y.isWanted(test) && !y.yield(test)
+		if y.isOver {
+			return
 		}
 	}
-	return true
 }
 
-// ofPhases yields the tests of some phases.
-func ofPhases(phases ...phase) iter.Seq[Test] {
-	return func(yield func(Test) bool) {
-		for _, phase := range phases {
-			for test := range phase.tests {
-				test.Phase = phase.number
-				if phase.area != nil {
-					test.Area = phase.area(test)
-				}
-				if !yield(test) {
-					return
-				}
-			}
-		}
+// robustness yields the robustness tests, once.
+func (y *yielding) robustness() {
+	if !y.isRobust {
+		y.isRobust = true
+		y.phase(robustnessPhase, y.singles(robustness))
 	}
 }
 
@@ -100,25 +97,9 @@ func ofPhases(phases ...phase) iter.Seq[Test] {
 // service crashes weighs more than what one more value may show.
 const robustnessShare = 4
 
-// lastPartOf reports whether no time is left but that of robustness tests.
-func lastPartOf(ctx context.Context) func() bool {
-	end, ends := ctx.Deadline()
-	from := end.Add(-time.Until(end) / robustnessShare)
-	return func() bool { return ends && time.Now().After(from) }
-}
-
-// interrupted yields some tests, then others, as soon as it is time for them, and then the rest of the first ones.
-func interrupted(first, others iter.Seq[Test], isTime func() bool) iter.Seq[Test] {
-	return func(yield func(Test) bool) {
-		turn := sync.OnceValue(func() bool { return passes(others, yield) })
-		for test := range first {
-			goesOn := !isTime() || turn()
-			if !goesOn || !yield(test) {
-				return
-			}
-		}
-		turn()
-	}
+// isLastPart reports whether no time is left but that of robustness tests.
+func (y *yielding) isLastPart() bool {
+	return y.ends && time.Until(y.end) < y.end.Sub(y.begin)/robustnessShare
 }
 
 // areaOf is the part of the service that a test is about: where the path of its operation begins.
@@ -131,28 +112,21 @@ func (p *Planner) areaOf(test Test) string {
 	return area
 }
 
-// families are the tests that are not of one request.
-func (p *Planner) families() []func() []Test {
-	return []func() []Test{
-		p.pathTests,
-		p.resourceTests,
-		p.belowTests,
-		p.defaultTests,
-		p.declaredSequences,
-		p.conditionTests,
-		p.listTests,
+// testsOfSeveral are the tests that are not of one request. What they look at, others must not change.
+func (p *Planner) testsOfSeveral() []Test {
+	all := slices.Concat(
+		p.pathTests(),
+		p.resourceTests(),
+		p.belowTests(),
+		p.defaultTests(),
+		p.declaredSequences(),
+		p.conditionTests(),
+		p.listTests(),
+	)
+	for i, test := range all {
+		all[i].Area = p.areaOf(test)
 	}
-}
-
-// ofFamilies yields the tests of some families.
-func ofFamilies(families ...func() []Test) iter.Seq[Test] {
-	return func(yield func(Test) bool) {
-		for _, family := range families {
-			if !passes(slices.Values(family()), yield) {
-				return
-			}
-		}
-	}
+	return all
 }
 
 // singles yields the tests of one request that run at some time. Operations that may create something come

@@ -11,19 +11,19 @@ import (
 
 // Where the time of a run is short, robustness tests have its last quarter. What they have displaced comes after them, in
 // its order.
-func TestOddInTime(t *testing.T) {
+func TestRobustnessInTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const seconds = 330
 		ctx, cancel := context.WithTimeout(t.Context(), seconds*time.Second)
 		defer cancel()
-		shortOdd, short, began := secondsOfTests(t, ctx)
-		wholeOdd, whole, _ := secondsOfTests(t, t.Context())
+		shortRobust, short, began := secondsOfTests(t, ctx)
+		wholeRobust, whole, _ := secondsOfTests(t, t.Context())
 		if began < seconds*3/4 || began > seconds*3/4+2 {
 			t.Errorf("of %d seconds, robustness tests begin after %d", seconds, began)
 		}
-		if !slices.Equal(shortOdd, wholeOdd) {
-			t.Errorf("there are %d robustness tests, want %d", len(shortOdd), len(wholeOdd))
+		if !slices.Equal(shortRobust, wholeRobust) {
+			t.Errorf("there are %d robustness tests, want %d", len(shortRobust), len(wholeRobust))
 		}
 		isCut := len(short) > began && len(short) < len(whole)
 		if !isCut || !slices.Equal(short, whole[:len(short)]) {

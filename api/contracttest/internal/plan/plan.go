@@ -30,7 +30,7 @@
 //
 // Give its promise a kind (scenario/promise.go) and a sentence (report/names.go), and write the test. One over a resource
 // is a line in the table of sequences.go; for another one, write a method of [Planner] that returns tests, and name it in
-// [Planner.families]. This test shows that a PUT that is repeated changes nothing:
+// [Planner.testsOfSeveral]. This test shows that a PUT that is repeated changes nothing:
 //
 //	{scenario.RepeatsReplacement, []string{http.MethodGet, http.MethodPut}, repeatsReplacement, nil},
 //

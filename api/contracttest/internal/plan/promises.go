@@ -49,7 +49,7 @@ const (
 func (p *Planner) Promises() (all []scenario.Promise, untested map[scenario.Promise]string) {
 	untested = map[scenario.Promise]string{}
 	isShown := map[scenario.Promise]bool{}
-	for test := range ofFamilies(p.families()...) {
+	for _, test := range p.testsOfSeveral() {
 		for _, promise := range test.Shows {
 			isShown[promise] = true
 			all = append(all, promise)
