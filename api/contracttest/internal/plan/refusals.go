@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -32,11 +33,15 @@ func (s *surroundings) judge(x scenario.Interaction) error {
 	return s.checkValid(x)
 }
 
-// checkRefused checks the response to a request that must be refused. For another reason than the test has in mind, it
-// may be refused with another status: because of what it names, for example.
+// checkRefused checks the response to a request that must be refused. With another status of 4xx it may be refused for another
+// reason than the test has in mind: what it names, who sends it, or the state of the service.
 func (s *surroundings) checkRefused(x scenario.Interaction) error {
-	if !s.why.Allows(x.Status) && s.mayBeMissing(x.Status) {
+	isOther := !s.why.Allows(x.Status) && x.Status/100 == 4
+	switch {
+	case isOther && s.mayBeMissing(x.Status):
 		return s.missing()
+	case isOther && !s.why.IsOfCredentials():
+		return scenario.NotTested(fmt.Sprintf("it is refused with %d: the reason may not be what is wrong with it", x.Status))
 	}
 	return s.Judge.Refused(x, *s.why, s.promise)
 }
@@ -51,7 +56,7 @@ const (
 func (s *surroundings) checkNotFound(x scenario.Interaction) error {
 	isOfParameter := s.promise.Kind == scenario.ParameterKeyword || s.promise.Kind == scenario.ParameterRobustness
 	switch {
-	case s.why != nil && !slices.Contains([]string{"body", ""}, s.why.In):
+	case s.why != nil && s.why.Allows(x.Status):
 		return s.Judge.Refused(x, *s.why, s.promise)
 	case s.why == nil && isOfParameter:
 		return nil
