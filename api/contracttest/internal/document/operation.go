@@ -252,9 +252,6 @@ func (o *Operation) Streams() bool {
 	return response != nil && response.Content[scenario.EventStream] != nil
 }
 
-// HasBody reports whether the document describes a body of the request, of any media type.
-func (o *Operation) HasBody() bool { return o.Content != nil }
-
 // NeedsBody reports whether a request must have a body.
 func (o *Operation) NeedsBody() bool { return o.needsBody }
 
