@@ -92,8 +92,6 @@ type Generator struct {
 	nesting int
 	work    int // values made since nesting was 0
 	levels  int // how many schemas variants follow
-	// Some schema was deeper than that.
-	isCutOff bool
 	// A schema has led to more than enough.
 	exhausted bool
 }

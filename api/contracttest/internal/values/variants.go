@@ -77,38 +77,22 @@ func (g *Generator) Variants(wanted *schema.Schema) []Variant {
 	return g.asMeant(wanted, g.meantVariants(wanted))
 }
 
-// meantVariants are Variants, of which those of a schema that is not composed may not be what they are meant to be.
-func (g *Generator) meantVariants(wanted *schema.Schema) []Variant {
-	all, isWhole := g.variantsWithin(wanted, math.MaxInt)
-	if isWhole {
-		return all
-	}
-	g.exhausted = true
-	all, isWhole = g.variantsWithin(wanted, 1)
-	if !isWhole {
-		// What was left empty is not what it is meant to be.
-		return g.asMeant(wanted, all)
-	}
-	for levels := 2; ; levels++ {
-		more, isWhole := g.variantsWithin(wanted, levels)
-		if !isWhole || g.stopped.Load() {
-			return all
-		}
-		all = more
-		// The first time it was too much, and now less, because bases are kept.
-		if !g.isCutOff {
-			return all
-		}
-	}
-}
+// mostLevels is how many schemas deep variants are made where those of all schemas are more than enough.
+const mostLevels = 6
 
-// variantsWithin returns the variants of some levels of schemas, and whether the work for them was within
-// the bound. Where it was not, values were left empty.
-func (g *Generator) variantsWithin(wanted *schema.Schema, levels int) (all []Variant, isWhole bool) {
-	g.levels = levels
-	g.isCutOff = false
-	all = g.variants(wanted)
-	return all, g.work <= g.Enough
+// meantVariants are Variants, of which those of a schema that is not composed may not be what they are meant to be. Where the
+// work for all of them is too much, fewer levels of schemas are followed. Then values were left empty.
+func (g *Generator) meantVariants(wanted *schema.Schema) []Variant {
+	for g.levels = math.MaxInt; ; g.levels = min(g.levels, mostLevels+1) - 1 {
+		all := g.variants(wanted)
+		if g.work <= g.Enough {
+			return all
+		}
+		g.exhausted = true
+		if g.levels == 1 || g.stopped.Load() {
+			return g.asMeant(wanted, all)
+		}
+	}
 }
 
 // asMeant leaves out the variants of which a schema says otherwise than they are meant to be.
@@ -121,7 +105,6 @@ func (g *Generator) asMeant(wanted *schema.Schema, all []Variant) []Variant {
 // variants is Variants of a schema that others may have led to.
 func (g *Generator) variants(wanted *schema.Schema) (all []Variant) {
 	isTooDeep := g.nesting >= g.levels
-	g.isCutOff = g.isCutOff || isTooDeep
 	isTooMuch := g.stopped.Load() || g.nesting > 0 && g.work > g.Enough
 	if isTooDeep || isTooMuch || !g.enter(wanted) {
 		return nil
