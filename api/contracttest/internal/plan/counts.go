@@ -27,7 +27,7 @@ func (p *Planner) countsOf(l *resources.List) (all []listCase) {
 		}
 		for filter := range l.Filters {
 			if operation.Parameter("query", filter) != nil {
-				counts := func(t *listTest) { t.countsAsListed(operation, filter) }
+				counts := func(t *listTest, filter string) { t.countsAsListed(operation, filter) }
 				all = append(all, listCase{scenario.Effect(operation.ID, filter), counts})
 			}
 		}

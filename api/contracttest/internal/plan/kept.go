@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"slices"
-
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
@@ -85,7 +83,17 @@ func (p *Planner) plainTest(operation *document.Operation) []*single {
 		return nil
 	}
 	maker.credentials()
-	return slices.DeleteFunc(maker.tests.singles, func(c *single) bool { return c.order != plain })
+	return ofOrder(plain, maker.tests.singles)
+}
+
+// ofOrder are the tests that run at some time.
+func ofOrder(when order, singles []*single) (found []*single) {
+	for _, c := range singles {
+		if c.order == when {
+			found = append(found, c)
+		}
+	}
+	return found
 }
 
 // maker returns what makes the tests of one request of an operation.

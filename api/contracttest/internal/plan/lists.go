@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/plantstore/plantstore/api/contracttest/internal/document"
-
 	"github.com/plantstore/plantstore/api/contracttest/internal/draft"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
@@ -27,26 +25,26 @@ import (
 func (p *Planner) listTests() (all []Test) {
 	for _, l := range p.Resources.Lists {
 		for _, c := range append(casesOf(l), p.countsOf(l)...) {
-			all = append(all, p.testOf(c.promise, func(t *draft.Trial) { c.run(&listTest{Trial: t, list: l}) }))
+			all = append(all, p.testOf(c.promise, func(t *draft.Trial) { c.run(&listTest{Trial: t, list: l}, c.promise.Place) }))
 		}
 	}
 	return all
 }
 
-// listCase is a promise of a list, and what shows it.
+// listCase is a promise of a list, and what shows it for the parameter that the promise is about, if it is about one.
 type listCase struct {
 	promise scenario.Promise
-	run     func(*listTest)
+	run     func(t *listTest, parameter string)
 }
 
 // casesOf are the promises of a list, those of its parameters first.
 func casesOf(l *resources.List) (all []listCase) {
 	for _, filter := range slices.Sorted(maps.Keys(l.Filters)) {
-		all = append(all, effectOf(l, filter, func(t *listTest) { t.filters(filter) })...)
+		all = append(all, effectOf(l, filter, (*listTest).filters)...)
 	}
 	all = append(all, effectOf(l, l.Limit, (*listTest).limits)...)
 	for _, way := range []string{l.After, l.Offset, l.Page} {
-		all = append(all, effectOf(l, way, func(t *listTest) { t.continues(way) })...)
+		all = append(all, effectOf(l, way, (*listTest).continues)...)
 	}
 	for _, name := range []string{l.Limit, l.Offset, l.Page} {
 		all = append(all, defaultCaseOf(l, name)...)
@@ -58,7 +56,7 @@ func casesOf(l *resources.List) (all []listCase) {
 }
 
 // effectOf is what a parameter does, if the document has it: the options may name one that it does not have.
-func effectOf(l *resources.List, parameter string, run func(*listTest)) []listCase {
+func effectOf(l *resources.List, parameter string, run func(*listTest, string)) []listCase {
 	if l.Parameter(parameter) == nil {
 		return nil
 	}
@@ -71,7 +69,7 @@ func defaultCaseOf(l *resources.List, name string) []listCase {
 	if parameter == nil || schema.DefaultOf(parameter.Schema) == nil {
 		return nil
 	}
-	return []listCase{{scenario.Default(l.Operation, name), func(t *listTest) { t.defaultOf(parameter) }}}
+	return []listCase{{scenario.Default(l.Operation, name), (*listTest).defaultOf}}
 }
 
 // listTest is a test of a list in one run.
@@ -143,7 +141,7 @@ func (t *listTest) all(limit int, byAfter bool, things ...*scenario.Thing) map[s
 // may have less than its limit, but not nothing.
 //
 //	GET /tools?limit=2           must have 2 items of 3
-func (t *listTest) limits() {
+func (t *listTest) limits(string) {
 	least := t.list.PageSize(1)
 	t.fill(least + 2)
 	for limit := least; limit <= t.list.PageSize(least+2); limit++ {
@@ -209,7 +207,8 @@ func (t *listTest) follows(i int) {
 
 // defaultOf lists without a parameter: it must be as with the default. As many items exist as the default,
 // and one more, or else any larger default would do.
-func (t *listTest) defaultOf(parameter *document.Parameter) {
+func (t *listTest) defaultOf(name string) {
+	parameter := t.list.Parameter(name)
 	number, err := strconv.Atoi(fmt.Sprint(schema.DefaultOf(parameter.Schema)))
 	// Some documents say that there is no limit by -1.
 	if err != nil || number < 0 {
@@ -238,7 +237,7 @@ func (t *listTest) defaultOf(parameter *document.Parameter) {
 //
 //	GET /tools?limit=2           200 [7, 8], Link: </tools?limit=2&after=8>; rel="next"
 //	GET /tools?limit=2&after=8   200 [9]
-func (t *listTest) walkByLink() {
+func (t *listTest) walkByLink(string) {
 	t.fill(5)
 	sizes := []int{1, 2, 3, 4, 5}
 	if !t.list.InOrder() { // the walk begins with all the others
@@ -251,7 +250,7 @@ func (t *listTest) walkByLink() {
 
 // showsAll creates, changes and deletes resources. The list must show what reads show. A list that is kept
 // beside the resources, as a cache is, goes wrong here.
-func (t *listTest) showsAll() {
+func (t *listTest) showsAll(string) {
 	t.fill(3)
 	changed := t.things[0]
 	deleted := t.things[1]

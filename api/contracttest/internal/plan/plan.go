@@ -150,9 +150,7 @@ func (p *Planner) singlesOf(operation *document.Operation, when order) []*single
 	if when == plain {
 		return p.plainTest(operation)
 	}
-	return slices.DeleteFunc(slices.Clone(p.testsOf(operation).singles), func(c *single) bool {
-		return c.order != when
-	})
+	return ofOrder(when, p.testsOf(operation).singles)
 }
 
 // PlainTest is the test of the plainest valid request of an operation, or false if none can be written.
