@@ -16,13 +16,13 @@ type Options struct {
 	// by the document is left out where a test sends none, or a wrong one. Failures show it as
 	// a variable of the shell: $AUTHORIZATION.
 	Header http.Header
-	// Seed draws the values of requests that no keyword settles. 0: New draws it. The
+	// Seed draws the values of requests that no keyword settles, and where identities begin. 0: New draws it. The
 	// environment variable CONTRACT_SEED, which a failure prints, has precedence.
 	Seed uint64
-	// Include are the only operations that are tested, Exclude others of which no request is sent, so that what they promise is
-	// not tested: by operationId,
+	// Include are the only operations that are tested, Exclude others of which no request is sent: by operationId,
 	// path, method or tag, as {"GET", "/things*"}; a star stands for the rest of an id or a path. Operations with
 	// names such as shutdown, drop, reset, clear or logout are tested only if Include has their id or their path.
+	// What is left out promises something all the same, which is not tested.
 	Include, Exclude []string
 	// BasePath is where a handler has the paths of the document, such as /api, if that is not the path of its first server.
 	BasePath string
@@ -42,7 +42,7 @@ type Options struct {
 	// other's work. The race detector then sees requests that meet. 0: one after the other, in an order that is
 	// the same in each run.
 	Parallel int `json:"-"`
-	// Known are the ids of causes and of promises that are not tested that are known and do not fail, each
+	// Known are the ids of causes, and of promises that are not tested, that are known and do not fail, each
 	// with the reason.
 	Known map[string]string
 

@@ -14,8 +14,8 @@ import (
 type Ledger struct {
 	// Promised lists all promises, and why some of them cannot be tested. It is called once.
 	Promised func() (all []scenario.Promise, untested map[scenario.Promise]string)
-	// Exceptions are promises that no test has to observe, by name, Known are causes and not tested
-	// promises that do not fail, by id, each with the reason.
+	// Exceptions are promises that no test has to observe, by name, Known are causes and promises
+	// that are not tested that do not fail, by id, each with the reason.
 	Exceptions, Known map[string]string
 
 	mu sync.Mutex

@@ -56,8 +56,8 @@ func (m *singleMaker) parameterRobustness(parameter *document.Parameter) {
 	}
 }
 
-// robustnessTexts are the texts of robustness tests for a parameter, as they are sent. Of headers only conditions have some, and only where
-// the document has them: most services do not read the others at all.
+// robustnessTexts are the texts of robustness tests for a parameter, as they are sent. Of headers only conditions have some,
+// and only where the document has them: most services do not read the others at all.
 func robustnessTexts(parameter *document.Parameter) []string {
 	switch parameter.In {
 	case "path", "query":
@@ -101,8 +101,8 @@ func (m *singleMaker) parameter(parameter *document.Parameter, variant values.Pa
 	}
 }
 
-// firstInPath is the parameter from which on the path of a request with a parameter that is wrong, or of a robustness test, need name nothing: that
-// one, or the first one, where it is not in the path.
+// firstInPath is the parameter from which on the path of a request need name nothing, if a parameter is wrong or of a
+// robustness test: that one, or the first one of the path, where it is not in the path.
 func (m *singleMaker) firstInPath(parameter *document.Parameter) string {
 	if parameter.In != "path" && len(m.operation.PathNames) > 0 {
 		return m.operation.PathNames[0]

@@ -7,8 +7,8 @@
 //     lessons, and later requests begin with it.
 //   - Tests of one request: of the credentials of an operation (credentials.go), of its parameters
 //     (parameters.go), of its body (bodies.go), also drawn at random (random.go). single.go has the request, filled.go
-//     fills it with what is known, singlemaker.go makes them, kept.go keeps them, and surroundings.go has what is around the request. refusals.go
-//     judges whether the service was right to refuse it.
+//     fills it with what is known, singlemaker.go makes them, kept.go keeps them, and surroundings.go has what is around
+//     the request. refusals.go judges whether the service was right to refuse it.
 //   - paths.go: methods and paths that the document does not have.
 //   - sequences.go: what is created can be read, changed and deleted, and nothing else changes. others.go: two
 //     resources do not touch each other, and below.go: nor do things below one another. location.go: Location

@@ -15,9 +15,12 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
-// Whether a service was right to refuse a request, or not to refuse it, is judged here and nowhere else. A service may refuse
-// a valid request for what only it knows. Such a refusal accuses no service, so the promise is not tested: mayBeRefused lists
-// the ways to see it from the document, and from what the service did with a request that is the same but for one thing.
+// Whether a service was right to refuse the request of a test, or not to refuse it, is judged here. Package judge has the
+// statuses, and Drafts.Accepted what an inferred resource need not have; sequences ask them by their expectations.
+//
+// A service may refuse a valid request for what only it knows. Such a refusal accuses no service, so the promise is not
+// tested: mayBeRefused lists the ways to see it from the document, and from what the service did with a request that is the
+// same but for one thing.
 
 // judge says whether the response to the request is right.
 func (s *surroundings) judge(x scenario.Interaction) error {

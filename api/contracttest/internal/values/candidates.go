@@ -162,8 +162,8 @@ func patternCandidates(wanted *schema.Schema) (all []candidate) {
 	return all
 }
 
-// isFree reports whether a text may consist of any characters. Only such a text is tried with texts that services have failed on: of others
-// they would break the format or the pattern.
+// isFree reports whether a text may consist of any characters. Only such a text is tried with what services have failed on:
+// of others it would break the format or the pattern.
 func isFree(wanted *schema.Schema) bool {
 	format := schema.Formats[schema.FormatOf(wanted)]
 	isKnown := schema.IsKnownFormat(schema.FormatOf(wanted))
