@@ -95,36 +95,3 @@ func TestDraw(t *testing.T) {
 		t.Errorf("the identities are %v, %v and %v", one.ID, other.ID, unknown.ID)
 	}
 }
-
-// A valid request must succeed. Of an inferred resource a condition may be refused, because nothing says that it has
-// ETags.
-func TestAccepted(t *testing.T) {
-	t.Parallel()
-	isDeclared := scenario.Resource{Create: "createShelf", ID: "code", Read: "getShelf", Replace: "putShelf"}
-	const refused = "the request is valid, but was refused"
-	const notTested = "the header has no ETag of the service"
-	for name, c := range map[string]struct {
-		declared []scenario.Resource
-		path     string
-		header   string
-		status   int
-		want     string
-	}{
-		"a success":               {path: "/shelves/a", header: "If-Match", status: 200},
-		"a condition":             {path: "/shelves/a", header: "If-Match", status: 400, want: notTested},
-		"another condition":       {path: "/shelves/a", header: "If-None-Match", status: 400, want: notTested},
-		"no condition":            {path: "/shelves/a", header: "X-Desk", status: 400, want: refused},
-		"another status":          {path: "/shelves/a", header: "If-Match", status: 404, want: refused},
-		"a declared resource":     {declared: []scenario.Resource{isDeclared}, path: "/shelves/a", header: "If-Match", status: 400, want: refused},
-		"no resource":             {path: "/loans", header: "If-Match", status: 400, want: refused},
-		"nothing of the document": {path: "/nothing", header: "If-Match", status: 400, want: refused},
-	} {
-		got := library(t, c.declared...).Accepted(scenario.Interaction{
-			Method: http.MethodGet, URL: "http://library.example" + c.path, Path: c.path,
-			RequestHeader: http.Header{c.header: {"x"}}, Status: c.status,
-		}, scenario.Promise{})
-		if message(got) != c.want {
-			t.Errorf("%s: %q, want %q", name, message(got), c.want)
-		}
-	}
-}

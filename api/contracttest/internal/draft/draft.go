@@ -99,15 +99,3 @@ func (d *Draft) Removal(thing *scenario.Thing) (call scenario.Call, isPossible b
 	}
 	return call, false
 }
-
-// Accepted returns an error unless a response is a success, as package judge says. An inferred resource
-// may have no ETag of the form that a condition has. promise is what the request was made for, or nothing.
-func (s *Drafts) Accepted(x scenario.Interaction, promise scenario.Promise) error {
-	use := s.Resources.UseOf(s.Document.Serving(x.Method, x.Path))
-	isCondition := x.Status == http.StatusBadRequest && x.HasRequestHeader("If-Match", "If-None-Match")
-	isInferred := use != nil && use.IsInferred
-	if isCondition && isInferred {
-		return scenario.NotTested("the header has no ETag of the service")
-	}
-	return s.Judge.Accepted(x, promise)
-}

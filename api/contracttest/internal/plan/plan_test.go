@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"errors"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/draft"
 	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
+	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
 	"github.com/plantstore/plantstore/api/contracttest/report"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
@@ -186,5 +188,39 @@ func TestOddCondition(t *testing.T) {
 	}
 	if found != len(values.RobustnessEntityTags) {
 		t.Errorf("there are %d tests of an odd condition, want %d", found, len(values.RobustnessEntityTags))
+	}
+}
+
+// A valid request must succeed. Of an inferred resource a condition may be refused, because nothing says that it has
+// ETags.
+func TestAccepted(t *testing.T) {
+	t.Parallel()
+	isDeclared := scenario.Resource{Create: "createPot", ID: "id", Read: "getPot", Replace: "putPot"}
+	const refused = "broken: the request is valid, but was refused"
+	const notTested = "not tested: the header has no ETag of the service"
+	for name, c := range map[string]struct {
+		declared []scenario.Resource
+		path     string
+		header   string
+		status   int
+		want     string
+	}{
+		"a success":               {path: "/pots/7", header: "If-Match", status: 200, want: "kept"},
+		"a condition":             {path: "/pots/7", header: "If-Match", status: 400, want: notTested},
+		"another condition":       {path: "/pots/7", header: "If-None-Match", status: 400, want: notTested},
+		"no condition":            {path: "/pots/7", header: "X-Pot", status: 400, want: refused},
+		"another status":          {path: "/pots/7", header: "If-Match", status: 404, want: refused},
+		"a declared resource":     {declared: []scenario.Resource{isDeclared}, path: "/pots/7", header: "If-Match", status: 400, want: refused},
+		"no resource":             {path: "/pots", header: "If-Match", status: 400, want: refused},
+		"nothing of the document": {path: "/nothing", header: "If-Match", status: 400, want: refused},
+	} {
+		p := planOf(t, Settings{Declared: resources.Declarations{Resources: c.declared}})
+		got := said(p.Accepted(scenario.Interaction{
+			Method: http.MethodGet, URL: "http://pots.example" + c.path, Path: c.path,
+			RequestHeader: http.Header{c.header: {"x"}}, Status: c.status,
+		}))
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/draft"
 	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
 	"github.com/plantstore/plantstore/api/contracttest/internal/lessons"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
@@ -16,7 +17,7 @@ import (
 )
 
 // Whether a service was right to refuse the request of a test, or not to refuse it, is judged here. Package judge has the
-// statuses, and Drafts.Accepted what an inferred resource need not have; sequences ask them by their expectations.
+// statuses.
 //
 // A service may refuse a valid request for what only it knows. Such a refusal accuses no service, so the promise is not
 // tested: mayBeRefused lists the ways to see it from the document, and from what the service did with a request that is the
@@ -85,7 +86,24 @@ func (s *surroundings) checkValid(x scenario.Interaction) error {
 	if key, _ := s.Operation.ResponseAs(x.Status); key == strconv.Itoa(http.StatusGone) {
 		return nil
 	}
-	return s.Drafts.Accepted(x, s.reason())
+	return accepted(s.Drafts, x, s.reason())
+}
+
+// Accepted returns an error unless a response is a success, as the step of a sequence expects it.
+func (p *Planner) Accepted(x scenario.Interaction) error {
+	return accepted(p.Drafts, x, scenario.Promise{})
+}
+
+// accepted returns an error unless a response is a success, as package judge says. An inferred resource
+// may have no ETag of the form that a condition has. promise is what the request was made for, or nothing.
+func accepted(known *draft.Drafts, x scenario.Interaction, promise scenario.Promise) error {
+	use := known.Resources.UseOf(known.Document.Serving(x.Method, x.Path))
+	isCondition := x.Status == http.StatusBadRequest && x.HasRequestHeader("If-Match", "If-None-Match")
+	isInferred := use != nil && use.IsInferred
+	if isCondition && isInferred {
+		return scenario.NotTested("the header has no ETag of the service")
+	}
+	return known.Judge.Accepted(x, promise)
 }
 
 // mayBeRefused returns why a service may refuse a valid request with a status: it depends on what only

@@ -200,7 +200,7 @@ func (s *session) wrongBeside() error {
 func (s *session) meets(expected scenario.Expectation) error {
 	switch {
 	case expected.Success:
-		return s.Plan.Accepted(s.last, scenario.Promise{})
+		return s.Plan.Accepted(s.last)
 	case expected.Violation != nil:
 		return s.judge().Refused(s.last, *expected.Violation, s.firstPromise())
 	}
