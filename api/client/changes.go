@@ -18,6 +18,8 @@ type Change struct {
 	Position Position `json:"position"` // after this change
 	ID       int64    `json:"id"`
 	Plant    *Plant   `json:"plant,omitempty"` // its present state; nil: the plant was deleted
+
+	ChangedBy string `json:"changed_by,omitempty"` // who made the last change; empty: not known
 }
 
 // Changes returns what has changed after a position, and waits for more. An empty

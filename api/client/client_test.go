@@ -83,7 +83,7 @@ type recorder struct {
 }
 
 func (rec *recorder) RoundTrip(r *http.Request) (*http.Response, error) {
-	path := regexp.MustCompile(`/-?[0-9]+$`).ReplaceAllString(r.URL.Path, "/{id}")
+	path := regexp.MustCompile(`/-?[0-9]+(/|$)`).ReplaceAllString(r.URL.Path, "/{id}$1")
 	rec.seen = append(rec.seen, r.Method+" "+path)
 	return rec.next.RoundTrip(r)
 }
@@ -175,6 +175,9 @@ func TestOperations(t *testing.T) {
 		if err != nil || change.Plant == nil || change.Plant.ID != change.ID || change.Position == "" {
 			t.Errorf("the change is %+v, %v", change, err)
 		}
+	}
+	for entry, err := range c.History(ctx, 6) {
+		wantPlant(t, "\x00🌱", new("a"))(entry.Plant, err)
 	}
 	sent.wantEveryOperation(t)
 

@@ -25,6 +25,7 @@ type Plant struct {
 	ETag      ETag      `json:"etag,omitempty"`
 	CreatedAt time.Time `json:"created_at,omitzero"`
 	UpdatedAt time.Time `json:"updated_at,omitzero"`
+	ChangedBy string    `json:"changed_by,omitempty"` // who stored this version; empty: not known
 }
 
 // An ETag is the version of a plant, without the quotes of HTTP. It is never used

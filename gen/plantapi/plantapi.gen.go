@@ -105,6 +105,27 @@ func (e ErrorDetailIn) Valid() bool {
 	}
 }
 
+// Defines values for HistoryEntryChange.
+const (
+	Deleted  HistoryEntryChange = "deleted"
+	Patched  HistoryEntryChange = "patched"
+	Replaced HistoryEntryChange = "replaced"
+)
+
+// Valid indicates whether the value is a known member of the HistoryEntryChange enum.
+func (e HistoryEntryChange) Valid() bool {
+	switch e {
+	case Deleted:
+		return true
+	case Patched:
+		return true
+	case Replaced:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for PlantChangedType.
 const (
 	TypePlantChanged PlantChangedType = "plant.changed"
@@ -200,8 +221,15 @@ func (e ListPlantsParamsOrder) Valid() bool {
 
 // Change A plant that has changed, with its present state.
 //
-// Example: {"id":3,"plant":{"created_at":"2026-11-20T09:00:00.000001Z","etag":"0d5d3v4tjg00bqk9h2m6s8v1p4","id":3,"name":"Monstera deliciosa","tag":"Araceae","updated_at":"2026-11-20T09:00:00.000001Z"},"position":"AD7PTT2aDqEdAAAAAAAAACkAAAAAAAAAKgAAAAAAAAAA9p-F"}
+// Example: {"changed_by":"garden","id":3,"plant":{"changed_by":"garden","created_at":"2026-11-20T09:00:00.000001Z","etag":"0d5d3v4tjg00bqk9h2m6s8v1p4","id":3,"name":"Monstera deliciosa","tag":"Araceae","updated_at":"2026-11-20T09:00:00.000001Z"},"position":"AD7PTT2aDqEdAAAAAAAAACkAAAAAAAAAKgAAAAAAAAAA9p-F"}
 type Change struct {
+	// ChangedBy Who made the last change of the plant, also if that has deleted it. It is missing if it is not known, and if the
+	// operator leaves names out.
+	//
+	//
+	// Example: garden
+	ChangedBy *string `json:"changed_by,omitempty"`
+
 	// ID Identification number of the plant; JavaScript rounds numbers beyond 2^53
 	//
 	// Example: 3
@@ -209,7 +237,7 @@ type Change struct {
 
 	// Plant A plant with its id, version and times.
 	//
-	// Example: {"created_at":"2026-11-20T09:00:00.000001Z","etag":"0d5d3v4tjg00bqk9h2m6s8v1p4","id":3,"name":"Monstera deliciosa","tag":"Araceae","updated_at":"2026-11-20T09:00:00.000001Z"}
+	// Example: {"changed_by":"garden","created_at":"2026-11-20T09:00:00.000001Z","etag":"0d5d3v4tjg00bqk9h2m6s8v1p4","id":3,"name":"Monstera deliciosa","tag":"Araceae","updated_at":"2026-11-20T09:00:00.000001Z"}
 	Plant *StoredPlant `json:"plant,omitempty"`
 
 	// Position The position after this change. It is an opaque string.
@@ -340,6 +368,46 @@ type ErrorDetail struct {
 // Example: body
 type ErrorDetailIn string
 
+// History The changes of a plant, the newest first, each with the state that it has ended.
+//
+// Example: []
+type History = []HistoryEntry
+
+// HistoryEntry A change of a plant, with the state that it has ended.
+//
+// Example: {"change":"patched","changed_at":"2026-11-21T10:00:00.000001Z","changed_by":"garden","plant":{"changed_by":"nursery","created_at":"2026-11-20T09:00:00.000001Z","etag":"0d5d3v4tjg00bqk9h2m6s8v1p4","id":5,"name":"Ilex","updated_at":"2026-11-20T09:00:00.000001Z"}}
+type HistoryEntry struct {
+	// Change What was done: the plant was replaced (`PUT`), patched (`PATCH`) or deleted. Of a plant that was deleted and
+	// created again, the history goes on.
+	//
+	//
+	// Example: patched
+	Change HistoryEntryChange `json:"change"`
+
+	// ChangedAt The time of the change, in UTC, always with six digits after the seconds.
+	//
+	// Example: 2026-11-21T10:00:00.000001Z
+	ChangedAt time.Time `json:"changed_at"`
+
+	// ChangedBy Who made the change: the name of the token at that time. It is missing if it is not known, and if the operator
+	// leaves names out.
+	//
+	//
+	// Example: garden
+	ChangedBy *string `json:"changed_by,omitempty"`
+
+	// Plant A plant with its id, version and times.
+	//
+	// Example: {"changed_by":"garden","created_at":"2026-11-20T09:00:00.000001Z","etag":"0d5d3v4tjg00bqk9h2m6s8v1p4","id":3,"name":"Monstera deliciosa","tag":"Araceae","updated_at":"2026-11-20T09:00:00.000001Z"}
+	Plant StoredPlant `json:"plant"`
+}
+
+// HistoryEntryChange What was done: the plant was replaced (`PUT`), patched (`PATCH`) or deleted. Of a plant that was deleted and
+// created again, the history goes on.
+//
+// Example: patched
+type HistoryEntryChange string
+
 // NewPlant A plant to store, with its id.
 //
 // Example: {"id":1,"name":"Ficus lyrata","tag":"Moraceae"}
@@ -386,11 +454,11 @@ type Plant struct {
 // PlantChanged The body of a webhook: a plant was created or changed. Which of the two is not known, because the changes of the
 // service tell only the present state of a plant.
 //
-// Example: {"data":{"created_at":"2026-11-20T09:00:00.000001Z","etag":"0d5d3v4tjg00bqk9h2m6s8v1p4","id":3,"name":"Monstera deliciosa","tag":"Araceae","updated_at":"2026-11-20T09:00:00.000001Z"},"timestamp":"2026-11-20T09:00:00.000001Z","type":"plant.changed"}
+// Example: {"data":{"changed_by":"garden","created_at":"2026-11-20T09:00:00.000001Z","etag":"0d5d3v4tjg00bqk9h2m6s8v1p4","id":3,"name":"Monstera deliciosa","tag":"Araceae","updated_at":"2026-11-20T09:00:00.000001Z"},"timestamp":"2026-11-20T09:00:00.000001Z","type":"plant.changed"}
 type PlantChanged struct {
 	// Data A plant with its id, version and times.
 	//
-	// Example: {"created_at":"2026-11-20T09:00:00.000001Z","etag":"0d5d3v4tjg00bqk9h2m6s8v1p4","id":3,"name":"Monstera deliciosa","tag":"Araceae","updated_at":"2026-11-20T09:00:00.000001Z"}
+	// Example: {"changed_by":"garden","created_at":"2026-11-20T09:00:00.000001Z","etag":"0d5d3v4tjg00bqk9h2m6s8v1p4","id":3,"name":"Monstera deliciosa","tag":"Araceae","updated_at":"2026-11-20T09:00:00.000001Z"}
 	Data StoredPlant `json:"data"`
 
 	// Timestamp The `updated_at` of the plant.
@@ -478,8 +546,15 @@ type Scope string
 
 // StoredPlant A plant with its id, version and times.
 //
-// Example: {"created_at":"2026-11-20T09:00:00.000001Z","etag":"0d5d3v4tjg00bqk9h2m6s8v1p4","id":3,"name":"Monstera deliciosa","tag":"Araceae","updated_at":"2026-11-20T09:00:00.000001Z"}
+// Example: {"changed_by":"garden","created_at":"2026-11-20T09:00:00.000001Z","etag":"0d5d3v4tjg00bqk9h2m6s8v1p4","id":3,"name":"Monstera deliciosa","tag":"Araceae","updated_at":"2026-11-20T09:00:00.000001Z"}
 type StoredPlant struct {
+	// ChangedBy Who stored this version: the name of the token at that time. It is missing if it is not known, and if the operator
+	// leaves names out.
+	//
+	//
+	// Example: garden
+	ChangedBy *string `json:"changed_by,omitempty"`
+
 	// CreatedAt The time when the plant was created, in UTC, always with six digits after the seconds.
 	//
 	// Example: 2026-11-20T09:00:00.000001Z
@@ -513,7 +588,7 @@ type StoredPlant struct {
 
 // StoredPlants Plants in the order that the request chooses.
 //
-// Example: [{"created_at":"2026-11-20T09:00:00.000001Z","etag":"0d5d3v4tjg00bqk9h2m6s8v1p4","id":3,"name":"Monstera deliciosa","tag":"Araceae","updated_at":"2026-11-20T09:00:00.000001Z"}]
+// Example: [{"changed_by":"garden","created_at":"2026-11-20T09:00:00.000001Z","etag":"0d5d3v4tjg00bqk9h2m6s8v1p4","id":3,"name":"Monstera deliciosa","tag":"Araceae","updated_at":"2026-11-20T09:00:00.000001Z"}]
 type StoredPlants = []StoredPlant
 
 // Tags Tags in the order of their code points, each once.
@@ -530,7 +605,7 @@ type Token struct {
 	// Example: 2027-02-24T09:30:00Z
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 
-	// Name The name that the operator or the identity provider has given it.
+	// Name The name that the operator or the identity provider has given it, as in `changed_by`.
 	//
 	// Example: garden
 	Name string `json:"name"`
@@ -719,6 +794,16 @@ type PutPlantParams struct {
 	// IfNoneMatch The service handles the request only if the plant has none of these versions (RFC 9110, section 13.1.2). The
 	// value is a comma-separated list of entity tags in double quotes, or `*` for any version.
 	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// GetHistoryParams defines parameters for GetHistory.
+type GetHistoryParams struct {
+	// Limit The maximum number of changes in a page. A value over 1000 is treated as 1000.
+	Limit *int32 `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor Returns only older changes than those of an earlier page. Its value is opaque: take it from the `Link` header
+	// of the page before.
+	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // CountPlantsParams defines parameters for CountPlants.

@@ -285,6 +285,23 @@ type ClientInterface interface {
 	// Corresponds with PUT /plants/{id} (the `PutPlant` operationId).
 	PutPlant(ctx context.Context, id int64, params *PutPlantParams, body PutPlantJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetHistory Read the history of a plant
+	//
+	// Returns the changes of a plant, the newest first, each with the state that it has ended. While older ones follow,
+	// the response has a `Link` header to the next page. A page ends at `limit` changes or at 256 KiB of JSON, whichever
+	// comes first. See "History".
+	//
+	// A plant that was never changed has an empty history. If there is neither a plant with this id nor a history of one,
+	// the response is 404.
+	//
+	// The response is 503 with 50301, and without `Retry-After`, if the plants of the service are spread over several
+	// database servers: such a store keeps no history.
+	//
+	// Requires the scope `read`.
+	//
+	// Corresponds with GET /plants/{id}/history (the `GetHistory` operationId).
+	GetHistory(ctx context.Context, id int64, params *GetHistoryParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// CreatePlantsWithBody Create many plants
 	//
 	// Stores all of the plants or none of them. They become durable together. Each plant is handled as in
@@ -342,7 +359,7 @@ type ClientInterface interface {
 	// GetToken Read the token of the request
 	//
 	// Returns what the token of the request allows, and until when. A program can offer only what will succeed, and get
-	// another token in time. A token of an identity provider has its client id, or else its subject, as its name.
+	// another token in time. A token of an identity provider has the name of its person; see "History".
 	//
 	// Requires the scope `read`.
 	//
@@ -654,6 +671,33 @@ func (c *Client) PutPlant(ctx context.Context, id int64, params *PutPlantParams,
 	return c.Client.Do(req)
 }
 
+// GetHistory Read the history of a plant
+//
+// Returns the changes of a plant, the newest first, each with the state that it has ended. While older ones follow,
+// the response has a `Link` header to the next page. A page ends at `limit` changes or at 256 KiB of JSON, whichever
+// comes first. See "History".
+//
+// A plant that was never changed has an empty history. If there is neither a plant with this id nor a history of one,
+// the response is 404.
+//
+// The response is 503 with 50301, and without `Retry-After`, if the plants of the service are spread over several
+// database servers: such a store keeps no history.
+//
+// Requires the scope `read`.
+//
+// Corresponds with GET /plants/{id}/history (the `GetHistory` operationId).
+func (c *Client) GetHistory(ctx context.Context, id int64, params *GetHistoryParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetHistoryRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // CreatePlantsWithBody Create many plants
 //
 // Stores all of the plants or none of them. They become durable together. Each plant is handled as in
@@ -751,7 +795,7 @@ func (c *Client) ListTags(ctx context.Context, params *ListTagsParams, reqEditor
 // GetToken Read the token of the request
 //
 // Returns what the token of the request allows, and until when. A program can offer only what will succeed, and get
-// another token in time. A token of an identity provider has its client id, or else its subject, as its name.
+// another token in time. A token of an identity provider has the name of its person; see "History".
 //
 // Requires the scope `read`.
 //
@@ -1347,6 +1391,79 @@ func NewPutPlantRequestWithBody(server string, id int64, params *PutPlantParams,
 	return req, nil
 }
 
+// NewGetHistoryRequest constructs an http.Request for the GetHistory method
+func NewGetHistoryRequest(server string, id int64, params *GetHistoryParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: "int64"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/plants/%s/history", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int32"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewCreatePlantsRequest calls the generic CreatePlants builder with application/json body
 func NewCreatePlantsRequest(server string, body CreatePlantsJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -1806,6 +1923,25 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PUT /plants/{id} (the `PutPlant` operationId).
 	PutPlantWithResponse(ctx context.Context, id int64, params *PutPlantParams, body PutPlantJSONRequestBody, reqEditors ...RequestEditorFn) (*PutPlantResponse, error)
 
+	// GetHistoryWithResponse Read the history of a plant
+	//
+	// Returns the changes of a plant, the newest first, each with the state that it has ended. While older ones follow,
+	// the response has a `Link` header to the next page. A page ends at `limit` changes or at 256 KiB of JSON, whichever
+	// comes first. See "History".
+	//
+	// A plant that was never changed has an empty history. If there is neither a plant with this id nor a history of one,
+	// the response is 404.
+	//
+	// The response is 503 with 50301, and without `Retry-After`, if the plants of the service are spread over several
+	// database servers: such a store keeps no history.
+	//
+	// Requires the scope `read`.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /plants/{id}/history (the `GetHistory` operationId).
+	GetHistoryWithResponse(ctx context.Context, id int64, params *GetHistoryParams, reqEditors ...RequestEditorFn) (*GetHistoryResponse, error)
+
 	// CreatePlantsWithBodyWithResponse Create many plants
 	//
 	// Stores all of the plants or none of them. They become durable together. Each plant is handled as in
@@ -1867,7 +2003,7 @@ type ClientWithResponsesInterface interface {
 	// GetTokenWithResponse Read the token of the request
 	//
 	// Returns what the token of the request allows, and until when. A program can offer only what will succeed, and get
-	// another token in time. A token of an identity provider has its client id, or else its subject, as its name.
+	// another token in time. A token of an identity provider has the name of its person; see "History".
 	//
 	// Requires the scope `read`.
 	//
@@ -3134,6 +3270,161 @@ func (r PutPlantResponse) ContentType() string {
 	return ""
 }
 
+// GetHistoryResponse200Headers the declared response headers of an HTTP 200 response for GetHistory
+type GetHistoryResponse200Headers struct {
+	CacheControl string
+	Link         *string
+	XRequestID   string
+}
+
+// GetHistoryResponse400Headers the declared response headers of an HTTP 400 response for GetHistory
+type GetHistoryResponse400Headers struct {
+	XRequestID string
+}
+
+// GetHistoryResponse401Headers the declared response headers of an HTTP 401 response for GetHistory
+type GetHistoryResponse401Headers struct {
+	WWWAuthenticate string
+	XRequestID      string
+}
+
+// GetHistoryResponse403Headers the declared response headers of an HTTP 403 response for GetHistory
+type GetHistoryResponse403Headers struct {
+	WWWAuthenticate string
+	XRequestID      string
+}
+
+// GetHistoryResponse404Headers the declared response headers of an HTTP 404 response for GetHistory
+type GetHistoryResponse404Headers struct {
+	XRequestID string
+}
+
+// GetHistoryResponse429Headers the declared response headers of an HTTP 429 response for GetHistory
+type GetHistoryResponse429Headers struct {
+	RateLimitLimit     int32
+	RateLimitRemaining int32
+	RateLimitReset     int32
+	RetryAfter         int32
+	XRequestID         string
+}
+
+// GetHistoryResponse500Headers the declared response headers of an HTTP 500 response for GetHistory
+type GetHistoryResponse500Headers struct {
+	XRequestID string
+}
+
+// GetHistoryResponse503Headers the declared response headers of an HTTP 503 response for GetHistory
+type GetHistoryResponse503Headers struct {
+	RetryAfter *int32
+	XRequestID string
+}
+
+type GetHistoryResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *History
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadParameter
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthorized
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *Forbidden
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NoSuchPlant
+	// JSON429 the response for an HTTP 429 `application/json` response
+	JSON429 *TooManyRequests
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *InternalError
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *ChangesUnavailable
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetHistoryResponse200Headers
+	// Headers400 the parsed response headers for an HTTP 400 response
+	Headers400 *GetHistoryResponse400Headers
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *GetHistoryResponse401Headers
+	// Headers403 the parsed response headers for an HTTP 403 response
+	Headers403 *GetHistoryResponse403Headers
+	// Headers404 the parsed response headers for an HTTP 404 response
+	Headers404 *GetHistoryResponse404Headers
+	// Headers429 the parsed response headers for an HTTP 429 response
+	Headers429 *GetHistoryResponse429Headers
+	// Headers500 the parsed response headers for an HTTP 500 response
+	Headers500 *GetHistoryResponse500Headers
+	// Headers503 the parsed response headers for an HTTP 503 response
+	Headers503 *GetHistoryResponse503Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetHistoryResponse) GetJSON200() *History {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r GetHistoryResponse) GetJSON400() *BadParameter {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r GetHistoryResponse) GetJSON401() *Unauthorized {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r GetHistoryResponse) GetJSON403() *Forbidden {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r GetHistoryResponse) GetJSON404() *NoSuchPlant {
+	return r.JSON404
+}
+
+// GetJSON429 returns the response for an HTTP 429 `application/json` response
+func (r GetHistoryResponse) GetJSON429() *TooManyRequests {
+	return r.JSON429
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r GetHistoryResponse) GetJSON500() *InternalError {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r GetHistoryResponse) GetJSON503() *ChangesUnavailable {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r GetHistoryResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetHistoryResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetHistoryResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetHistoryResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // CreatePlantsResponse200Headers the declared response headers of an HTTP 200 response for CreatePlants
 type CreatePlantsResponse200Headers struct {
 	XRequestID string
@@ -3964,6 +4255,31 @@ func (c *ClientWithResponses) PutPlantWithResponse(ctx context.Context, id int64
 	return ParsePutPlantResponse(rsp)
 }
 
+// GetHistoryWithResponse Read the history of a plant
+//
+// Returns the changes of a plant, the newest first, each with the state that it has ended. While older ones follow,
+// the response has a `Link` header to the next page. A page ends at `limit` changes or at 256 KiB of JSON, whichever
+// comes first. See "History".
+//
+// A plant that was never changed has an empty history. If there is neither a plant with this id nor a history of one,
+// the response is 404.
+//
+// The response is 503 with 50301, and without `Retry-After`, if the plants of the service are spread over several
+// database servers: such a store keeps no history.
+//
+// Requires the scope `read`.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /plants/{id}/history (the `GetHistory` operationId).
+func (c *ClientWithResponses) GetHistoryWithResponse(ctx context.Context, id int64, params *GetHistoryParams, reqEditors ...RequestEditorFn) (*GetHistoryResponse, error) {
+	rsp, err := c.GetHistory(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetHistoryResponse(rsp)
+}
+
 // CreatePlantsWithBodyWithResponse Create many plants
 //
 // Stores all of the plants or none of them. They become durable together. Each plant is handled as in
@@ -4049,7 +4365,7 @@ func (c *ClientWithResponses) ListTagsWithResponse(ctx context.Context, params *
 // GetTokenWithResponse Read the token of the request
 //
 // Returns what the token of the request allows, and until when. A program can offer only what will succeed, and get
-// another token in time. A token of an identity provider has its client id, or else its subject, as its name.
+// another token in time. A token of an identity provider has the name of its person; see "History".
 //
 // Requires the scope `read`.
 //
@@ -5826,6 +6142,227 @@ func ParsePutPlantResponse(rsp *http.Response) (*PutPlantResponse, error) {
 				return nil, err
 			}
 			headers.RetryAfter = value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers503 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetHistoryResponse parses an HTTP response from a GetHistoryWithResponse call
+func ParseGetHistoryResponse(rsp *http.Response) (*GetHistoryResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetHistoryResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest History
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadParameter
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthorized
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Forbidden
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NoSuchPlant
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest TooManyRequests
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest InternalError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest ChangesUnavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetHistoryResponse200Headers
+		if values := rsp.Header.Values("Cache-Control"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Cache-Control", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.CacheControl = value
+		}
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 400:
+		var headers GetHistoryResponse400Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers400 = &headers
+	case rsp.StatusCode == 401:
+		var headers GetHistoryResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers401 = &headers
+	case rsp.StatusCode == 403:
+		var headers GetHistoryResponse403Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers403 = &headers
+	case rsp.StatusCode == 404:
+		var headers GetHistoryResponse404Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers404 = &headers
+	case rsp.StatusCode == 429:
+		var headers GetHistoryResponse429Headers
+		if values := rsp.Header.Values("RateLimit-Limit"); len(values) > 0 {
+			var value int32
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "integer", Format: "int32"}); err != nil {
+				return nil, err
+			}
+			headers.RateLimitLimit = value
+		}
+		if values := rsp.Header.Values("RateLimit-Remaining"); len(values) > 0 {
+			var value int32
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "integer", Format: "int32"}); err != nil {
+				return nil, err
+			}
+			headers.RateLimitRemaining = value
+		}
+		if values := rsp.Header.Values("RateLimit-Reset"); len(values) > 0 {
+			var value int32
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "integer", Format: "int32"}); err != nil {
+				return nil, err
+			}
+			headers.RateLimitReset = value
+		}
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int32
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "integer", Format: "int32"}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers429 = &headers
+	case rsp.StatusCode == 500:
+		var headers GetHistoryResponse500Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers500 = &headers
+	case rsp.StatusCode == 503:
+		var headers GetHistoryResponse503Headers
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int32
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: "int32"}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
 		}
 		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
 			var value string

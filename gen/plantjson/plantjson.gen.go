@@ -31,6 +31,10 @@ func AppendJSON(b []byte, v any) []byte {
 		return appendError(b, v)
 	case *ErrorDetail:
 		return appendErrorDetail(b, v)
+	case *History:
+		return appendArray(b, appendHistoryEntry, v)
+	case *HistoryEntry:
+		return appendHistoryEntry(b, v)
 	case *Plant:
 		return appendPlant(b, v)
 	case *PlantChanged:
@@ -61,6 +65,10 @@ func appendChange(b []byte, v *Change) []byte {
 	if v.Plant != nil {
 		b = append(b, `,"plant":`...)
 		b = appendStoredPlant(b, v.Plant)
+	}
+	if v.ChangedBy != nil {
+		b = append(b, `,"changed_by":`...)
+		b = appendString(b, v.ChangedBy)
 	}
 	return enclosed(b, start, '{', '}')
 }
@@ -117,6 +125,21 @@ func appendErrorDetail(b []byte, v *ErrorDetail) []byte {
 	b = appendString(b, &v.Pointer)
 	b = append(b, `,"message":`...)
 	b = appendString(b, &v.Message)
+	return enclosed(b, start, '{', '}')
+}
+
+func appendHistoryEntry(b []byte, v *HistoryEntry) []byte {
+	start := len(b)
+	b = append(b, `,"change":`...)
+	b = appendString(b, &v.Change)
+	b = append(b, `,"changed_at":`...)
+	b = appendTime(b, &v.ChangedAt)
+	if v.ChangedBy != nil {
+		b = append(b, `,"changed_by":`...)
+		b = appendString(b, v.ChangedBy)
+	}
+	b = append(b, `,"plant":`...)
+	b = appendStoredPlant(b, &v.Plant)
 	return enclosed(b, start, '{', '}')
 }
 
@@ -178,6 +201,10 @@ func appendStoredPlant(b []byte, v *StoredPlant) []byte {
 	b = appendTime(b, &v.CreatedAt)
 	b = append(b, `,"updated_at":`...)
 	b = appendTime(b, &v.UpdatedAt)
+	if v.ChangedBy != nil {
+		b = append(b, `,"changed_by":`...)
+		b = appendString(b, v.ChangedBy)
+	}
 	return enclosed(b, start, '{', '}')
 }
 

@@ -44,8 +44,8 @@ func (s *server) ListChanges(
 		return nil, err
 	}
 	changes := make([]plantapi.Change, len(page.Changes)) // never nil, which would be null
-	for i, c := range page.Changes {
-		changes[i] = toChange(c)
+	for i := range page.Changes {
+		changes[i] = s.toChange(&page.Changes[i])
 	}
 	return changesResponse{response{
 		body:         &plantapi.Changes{Changes: changes, Position: positionText(page.Next), More: !page.IsLast(began)},
@@ -93,10 +93,10 @@ func (r changesResponse) VisitListChangesResponse(w http.ResponseWriter) error {
 	return r.write(w)
 }
 
-func toChange(c plant.Change) plantapi.Change {
-	change := plantapi.Change{Position: positionText(c.Position), ID: c.ID}
+func (s *server) toChange(c *plant.Change) plantapi.Change {
+	change := plantapi.Change{Position: positionText(c.Position), ID: c.ID, ChangedBy: s.shown(&c.ChangedBy)}
 	if c.Plant != nil {
-		change.Plant = new(toStoredPlant(*c.Plant))
+		change.Plant = new(s.toStoredPlant(c.Plant))
 	}
 	return change
 }

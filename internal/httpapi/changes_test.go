@@ -86,10 +86,14 @@ func (noFeed) Changes(context.Context, *plant.Position, int) ([]plant.Change, pl
 	return nil, plant.Position{}, fmt.Errorf("store: %w", plant.ErrNoChanges)
 }
 
+func (noFeed) History(context.Context, int64, plant.HistoryPage) ([]plant.HistoryEntry, bool, error) {
+	return nil, false, plant.ErrNoChanges
+}
+
 func TestStoreWithoutFeed(t *testing.T) {
 	t.Parallel()
 	s := newService(t, wrapPlants(func(real plant.Store) plant.Store { return noFeed{real} }))
-	for _, path := range []string{"/changes", "/changes?wait=30", "/changes:stream"} {
+	for _, path := range []string{"/changes", "/changes?wait=30", "/changes:stream", "/plants/1/history"} {
 		a := s.call(http.MethodGet, path, "")
 		if e := a.wantError(t, plantapi.CodeNoChanges); e.Message != plant.ErrNoChanges.Error() || a.Header["Retry-After"] != nil {
 			t.Errorf("%s: the message is %q, Retry-After is %q", path, e.Message, a.Header["Retry-After"])

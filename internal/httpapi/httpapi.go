@@ -69,6 +69,9 @@ type Options struct {
 	LogAll  bool          // log every request, not only failed and slow ones
 	LogSlow time.Duration // a request is slow if it takes at least this long; 0: none is
 
+	// NoNames leaves out of responses who has changed a plant.
+	NoNames bool
+
 	// ReadOnly refuses all operations with the scope write.
 	ReadOnly bool
 

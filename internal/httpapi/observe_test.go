@@ -71,7 +71,7 @@ func (stuckPlants) Get(ctx context.Context, _ int64) (plant.Plant, error) {
 	return plant.Plant{}, fmt.Errorf("store: %w", ctx.Err())
 }
 
-func (stuckPlants) Delete(ctx context.Context, _ int64, _ plant.Precondition) error {
+func (stuckPlants) Delete(ctx context.Context, _ int64, _ string, _ plant.Precondition) error {
 	<-ctx.Done()
 	return fmt.Errorf("store: %w", ctx.Err())
 }

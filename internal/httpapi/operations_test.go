@@ -57,6 +57,8 @@ func TestNumbersOfTheDocument(t *testing.T) {
 		"/plants":  schemas["StoredPlants"].Value,
 		"/tags":    schemas["Tags"].Value,
 		"/changes": schemas["Changes"].Value.Properties["changes"].Value,
+
+		"/plants/{id}/history": schemas["History"].Value,
 	} {
 		limit := document.Paths.Find(path).Get.Parameters.GetByInAndName("query", "limit").Schema.Value
 		if normal, most := limit.Default.(float64), *items.MaxItems; normal != normalPage || most != mostOnPage {

@@ -21,6 +21,7 @@ func (s *server) CreatePlant(
 	ctx context.Context, request plantserver.CreatePlantRequestObject,
 ) (plantserver.CreatePlantResponseObject, error) {
 	p := fromNewPlant(*request.Body)
+	p.ChangedBy = nameOf(ctx)
 	if err := s.Plants.Create(ctx, p); err != nil {
 		return nil, err
 	}
@@ -33,6 +34,7 @@ func (s *server) CreatePlants(
 	plants := make([]plant.Plant, len(request.Body.Plants))
 	batch := plantapi.Plants{Plants: make([]plantapi.Plant, len(plants))}
 	seen := make(map[int64]bool, len(plants))
+	name := nameOf(ctx)
 	var again []int
 	for i, p := range request.Body.Plants {
 		if seen[p.ID] {
@@ -40,6 +42,7 @@ func (s *server) CreatePlants(
 		}
 		seen[p.ID] = true
 		plants[i] = fromNewPlant(p)
+		plants[i].ChangedBy = name
 		batch.Plants[i] = toPlant(plants[i])
 	}
 	if again != nil {
@@ -78,8 +81,8 @@ func (s *server) ListPlants(
 		return nil, err
 	}
 	stored := make(plantapi.StoredPlants, len(plants)) // never nil, which would be null
-	for i, p := range plants {
-		stored[i] = toStoredPlant(p)
+	for i := range plants {
+		stored[i] = s.toStoredPlant(&plants[i])
 	}
 	list := response{body: &stored, cacheControl: cacheControl}
 	if more {
@@ -145,7 +148,7 @@ func (s *server) GetPlant(
 			Headers: plantserver.GetPlant304ResponseHeaders{CacheControl: cacheControl, ETag: quoted(p.ETag)},
 		}, nil
 	}
-	return response{body: new(toStoredPlant(p)), cacheControl: cacheControl, etag: quoted(p.ETag)}, nil
+	return response{body: new(s.toStoredPlant(&p)), cacheControl: cacheControl, etag: quoted(p.ETag)}, nil
 }
 
 // PutPlant sends no ETag header, because the stored plant differs from the body of the
@@ -153,12 +156,12 @@ func (s *server) GetPlant(
 func (s *server) PutPlant(
 	ctx context.Context, request plantserver.PutPlantRequestObject,
 ) (plantserver.PutPlantResponseObject, error) {
-	p := plant.Plant{ID: request.ID, Name: request.Body.Name, Tag: request.Body.Tag}
+	p := plant.Plant{ID: request.ID, Name: request.Body.Name, Tag: request.Body.Tag, ChangedBy: nameOf(ctx)}
 	stored, created, err := s.Plants.Put(ctx, p, conditions(request.Params.IfMatch, request.Params.IfNoneMatch))
 	if err != nil {
 		return nil, err
 	}
-	put := response{body: new(toStoredPlant(stored))}
+	put := response{body: new(s.toStoredPlant(&stored))}
 	if created {
 		put.status, put.location = http.StatusCreated, s.location(stored.ID)
 	}
@@ -169,18 +172,20 @@ func (s *server) PatchPlant(
 	ctx context.Context, request plantserver.PatchPlantRequestObject,
 ) (plantserver.PatchPlantResponseObject, error) {
 	condition := conditions(request.Params.IfMatch, request.Params.IfNoneMatch)
-	stored, err := s.Plants.Patch(ctx, request.ID, fromPatch(*request.Body), condition)
+	patch := fromPatch(*request.Body)
+	patch.ChangedBy = nameOf(ctx)
+	stored, err := s.Plants.Patch(ctx, request.ID, patch, condition)
 	if err != nil {
 		return nil, err
 	}
-	return response{body: new(toStoredPlant(stored)), etag: quoted(stored.ETag)}, nil
+	return response{body: new(s.toStoredPlant(&stored)), etag: quoted(stored.ETag)}, nil
 }
 
 func (s *server) DeletePlant(
 	ctx context.Context, request plantserver.DeletePlantRequestObject,
 ) (plantserver.DeletePlantResponseObject, error) {
 	condition := conditions(request.Params.IfMatch, request.Params.IfNoneMatch)
-	if err := s.Plants.Delete(ctx, request.ID, condition); err != nil {
+	if err := s.Plants.Delete(ctx, request.ID, nameOf(ctx), condition); err != nil {
 		return nil, err
 	}
 	return plantserver.DeletePlant204Response{}, nil
@@ -202,7 +207,7 @@ func toPlant(p plant.Plant) plantapi.Plant {
 	return plantapi.Plant{Name: p.Name, Tag: p.Tag}
 }
 
-func toStoredPlant(p plant.Plant) plantapi.StoredPlant {
+func (s *server) toStoredPlant(p *plant.Plant) plantapi.StoredPlant {
 	return plantapi.StoredPlant{
 		ID:        p.ID,
 		Name:      p.Name,
@@ -210,7 +215,16 @@ func toStoredPlant(p plant.Plant) plantapi.StoredPlant {
 		ETag:      p.ETag,
 		CreatedAt: p.CreatedAt,
 		UpdatedAt: p.UpdatedAt,
+		ChangedBy: s.shown(&p.ChangedBy),
 	}
+}
+
+// shown returns a name as clients see it: nil if it is not known, or if names are left out.
+func (s *server) shown(name *string) *string {
+	if s.NoNames || *name == "" {
+		return nil
+	}
+	return name
 }
 
 // location returns the path of the plant with this ID.

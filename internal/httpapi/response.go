@@ -42,6 +42,7 @@ func (r response) VisitGetPlantResponse(w http.ResponseWriter) error     { retur
 func (r response) VisitPutPlantResponse(w http.ResponseWriter) error     { return r.write(w) }
 func (r response) VisitPatchPlantResponse(w http.ResponseWriter) error   { return r.write(w) }
 func (r response) VisitListChangesResponse(w http.ResponseWriter) error  { return r.write(w) }
+func (r response) VisitGetHistoryResponse(w http.ResponseWriter) error   { return r.write(w) }
 func (r response) VisitGetTokenResponse(w http.ResponseWriter) error     { return r.write(w) }
 
 var jsonType = []string{"application/json"}

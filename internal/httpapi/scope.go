@@ -33,6 +33,9 @@ type scope struct {
 	err  error              // why the request failed
 }
 
+// nameOf returns the name of who has sent a request.
+func nameOf(ctx context.Context) string { return scopeOf(ctx).granted.name }
+
 // grant is what a request may do, and until when.
 type grant struct {
 	name    string // of the token

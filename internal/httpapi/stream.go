@@ -151,7 +151,7 @@ func (s *stream) text(page *feed.Page) []byte {
 	if len(page.Changes) == 0 {
 		return []byte(":\n\n") // a comment
 	}
-	return page.Text(encodeEvents)
+	return page.Text(s.server.encodeEvents)
 }
 
 // send writes a page, unless the stream ends before.
@@ -193,9 +193,9 @@ func (s *stream) limitWrites() {
 }
 
 // encodeEvents returns the events of a page.
-func encodeEvents(page *feed.Page) (b []byte) {
-	for _, c := range page.Changes {
-		change := toChange(c)
+func (s *server) encodeEvents(page *feed.Page) (b []byte) {
+	for i := range page.Changes {
+		change := s.toChange(&page.Changes[i])
 		b = append(append(b, "id: "...), change.Position...)
 		b = append(b, "\ndata: "...)
 		b = append(plantjson.AppendJSON(b, &change), "\n\n"...)

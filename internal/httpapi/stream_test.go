@@ -73,7 +73,7 @@ const comment = ":\n\n"
 
 func stored(id int) string { return fmt.Sprintf(`"id":%d,"plant":{`, id) }
 
-func deleted(id int) string { return fmt.Sprintf(`"id":%d}`, id) }
+func deleted(id int) string { return fmt.Sprintf(`"id":%d,"changed_by":"static"}`, id) }
 
 func end(code plantapi.ErrorCode) string {
 	return fmt.Sprintf("event: end\ndata: {\"error\":%d,", code)

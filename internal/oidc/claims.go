@@ -49,7 +49,12 @@ func (c Config) read(payload []byte, now time.Time) (token.Token, error) {
 	if id == "" || len(id) > maxID {
 		return token.Token{}, refused("neither client_id nor sub is a string of 1 to %d bytes", maxID)
 	}
-	return token.Token{ID: id, Scopes: c.scopes(got), ExpiresAt: expires}, nil
+	person, _ := got[c.NameClaim].(string)
+	name := cmp.Or(person, subject, client)
+	if len(name) > maxID {
+		return token.Token{}, refused("the name of its person is longer than %d bytes", maxID)
+	}
+	return token.Token{ID: id, Name: name, Scopes: c.scopes(got), ExpiresAt: expires}, nil
 }
 
 // period checks when a token is valid, and returns the end.

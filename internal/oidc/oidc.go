@@ -66,6 +66,7 @@ type Config struct {
 	Audience     string        // a token must have it among its audiences
 	ScopeClaim   string        // claim with the scopes; empty: scope, scp, permissions, the first that a token has
 	ScopePrefix  string        // what precedes read and write in the scopes of a token
+	NameClaim    string        // claim with the name of the person; a token without it has its sub, or else its client_id, as its name
 	RequireATJWT bool          // refuse tokens whose type is not at+jwt
 	MaxLifetime  time.Duration // refuse tokens that are valid for longer
 	ClientID     string        // of the page, which people sign in to; empty: they cannot
@@ -123,7 +124,7 @@ func checkURL(u *url.URL) error {
 }
 
 // Verify returns a [token.Token] for an access token, with its scopes. The ID is its
-// client_id, or its sub if it has none. A token that is not valid is a
+// client_id, or its sub if it has none; the name is that of the person. A token that is not valid is a
 // [token.RefusedError]. The error is [token.ErrUnverified] if the keys of the
 // provider cannot be fetched.
 func (i *Issuer) Verify(ctx context.Context, text string) (token.Token, error) {

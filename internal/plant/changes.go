@@ -75,4 +75,7 @@ type Change struct {
 	Position Position // after this change
 	ID       int64
 	Plant    *Plant // the present state; nil: the plant does not exist
+
+	// ChangedBy is the name of who made the last change; empty: not known.
+	ChangedBy string
 }

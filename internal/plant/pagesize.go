@@ -47,7 +47,21 @@ func (p Plant) JSONSize() int {
 	if p.Tag != nil {
 		size += len(`,"tag":`) + JSONSize(*p.Tag)
 	}
-	return size
+	return size + changedBySize(p.ChangedBy)
+}
+
+// changedBySize is the number of bytes of a member changed_by, with a comma.
+func changedBySize(name string) int {
+	if name == "" {
+		return 0
+	}
+	return len(`,"changed_by":`) + JSONSize(name)
+}
+
+// JSONSize is the number of bytes of e in a page of a history, as [Plant.JSONSize] counts them.
+func (e HistoryEntry) JSONSize() int {
+	const members = len(`{"change":"","changed_at":"2006-01-02T15:04:05.000000Z","plant":`)
+	return members + len(e.Change) + changedBySize(e.By) + e.Plant.JSONSize() + len(`}`)
 }
 
 // JSONSize is the number of bytes of c in a page of changes, as [Plant.JSONSize] counts them.
@@ -58,7 +72,7 @@ func (c Change) JSONSize() int {
 	if c.Plant != nil {
 		size += len(`"plant":`) + c.Plant.JSONSize()
 	}
-	return size
+	return size + changedBySize(c.ChangedBy)
 }
 
 // TagSize is the number of bytes of a tag in a page of tags, with a comma.

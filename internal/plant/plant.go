@@ -23,6 +23,8 @@ type Plant struct {
 	// Tag is a text of at most [MaxTag] characters, or nil if the plant has no tag. An
 	// empty tag is not the same as no tag.
 	Tag *string
+	// ChangedBy is the name of who stores this version; empty: not known.
+	ChangedBy string
 
 	// The store sets the fields below and ignores their values in a write.
 
@@ -53,6 +55,8 @@ type Patch struct {
 	Name   *string // the new name; nil keeps the old one
 	SetTag bool    // false keeps the old tag
 	Tag    *string // the new tag if SetTag is set; nil removes the tag
+
+	ChangedBy string // the name of who stores the change; empty: not known
 }
 
 // Apply returns p with the changes of the patch.
@@ -63,6 +67,7 @@ func (c Patch) Apply(p Plant) Plant {
 	if c.SetTag {
 		p.Tag = c.Tag
 	}
+	p.ChangedBy = c.ChangedBy
 	return p
 }
 

@@ -60,10 +60,15 @@ type Store interface {
 	// not change.
 	Patch(ctx context.Context, id int64, change Patch, condition Precondition) (Plant, error)
 
-	// Delete deletes the plant with the given ID. If the plant does not exist, it
-	// returns [ErrNotFound]. If the precondition does not hold, it returns
+	// Delete deletes the plant with the given ID, in the name of by. If the plant does not
+	// exist, it returns [ErrNotFound]. If the precondition does not hold, it returns
 	// [ErrPrecondition].
-	Delete(ctx context.Context, id int64, condition Precondition) error
+	Delete(ctx context.Context, id int64, by string, condition Precondition) error
+
+	// History returns a page of the history of a plant, and whether older entries follow. It
+	// ends at the Limit or at [MaxPage]. If there is no entry and no plant, it returns
+	// [ErrNotFound], and if the store keeps no history, [ErrNoChanges].
+	History(ctx context.Context, id int64, page HistoryPage) (entries []HistoryEntry, more bool, err error)
 }
 
 // Page selects the plants of a list, in ascending order of their IDs if nothing else is set.

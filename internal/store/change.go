@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/plantstore/plantstore/internal/plant"
 )
@@ -27,10 +28,14 @@ type Change struct {
 type Stored = func(id int64) *plant.Plant
 
 // Effect is what a [Change] does: the rows to insert, the rows that replace others, and
-// the IDs of the plants to remove.
+// the IDs of the plants to remove. An engine stores it in this order: it removes the history
+// of the plants in Forget, writes the plants, draws the position in the feed, and adds History.
 type Effect struct {
 	Insert, Update []PlantRow
 	Remove         []int64
+
+	History []plant.HistoryEntry // of each plant in the order of its changes
+	Forget  []int64
 }
 
 // Apply returns once the effect of a change is durable, or with the error of the change.
@@ -38,7 +43,21 @@ type Apply func(ctx context.Context, change Change) error
 
 // Writer implements the methods of [plant.Store] that write, for every engine: what
 // becomes of a plant is decided here, and an engine only reads, locks and writes.
-type Writer struct{ Apply Apply }
+type Writer struct {
+	Apply     Apply
+	NoHistory bool // changes add no entries to the history
+}
+
+// StopHistory implements [Store].
+func (w *Writer) StopHistory() { w.NoHistory = true }
+
+// entry returns the entry of a change in the history, or none if the store keeps none.
+func (w Writer) entry(before plant.Plant, change plant.ChangeKind, at time.Time, by string) []plant.HistoryEntry {
+	if w.NoHistory {
+		return nil
+	}
+	return []plant.HistoryEntry{{Plant: before, Change: change, At: at, By: by}}
+}
 
 // Create implements [plant.Store].
 func (w Writer) Create(ctx context.Context, created plant.Plant) error {
@@ -90,7 +109,8 @@ func (w Writer) Put(
 	ctx context.Context, replacement plant.Plant, condition plant.Precondition,
 ) (stored plant.Plant, created bool, err error) {
 	isNew := false // not created: a return would set that while Decide may still run, after the deadline of the write
-	stored, err = w.replace(ctx, "put", replacement.ID, condition, func(current *plant.Plant) (plant.Plant, error) {
+	put := Change{Operation: "put", IDs: []int64{replacement.ID}}
+	stored, err = w.replace(ctx, put, plant.Replaced, condition, func(current *plant.Plant) (plant.Plant, error) {
 		isNew = current == nil
 		return replacement, nil
 	})
@@ -104,7 +124,8 @@ func (w Writer) Put(
 func (w Writer) Patch(
 	ctx context.Context, id int64, patch plant.Patch, condition plant.Precondition,
 ) (plant.Plant, error) {
-	return w.replace(ctx, "patch", id, condition, func(current *plant.Plant) (plant.Plant, error) {
+	change := Change{Operation: "patch", IDs: []int64{id}}
+	return w.replace(ctx, change, plant.Patched, condition, func(current *plant.Plant) (plant.Plant, error) {
 		if current == nil {
 			return plant.Plant{}, plant.ErrNotFound
 		}
@@ -112,16 +133,16 @@ func (w Writer) Patch(
 	})
 }
 
-// replace stores the result of replacementOf for a plant, unless that is the same, and returns
-// it. It calls replacementOf before it checks the precondition: with any precondition, a
+// replace stores the result of replacementOf for the plant of a change, unless that is the same, and
+// returns it. It calls replacementOf before it checks the precondition: with any precondition, a
 // missing plant is [plant.ErrNotFound].
 func (w Writer) replace(
-	ctx context.Context, operation string, id int64, condition plant.Precondition,
+	ctx context.Context, change Change, kind plant.ChangeKind, condition plant.Precondition,
 	replacementOf func(current *plant.Plant) (plant.Plant, error),
 ) (plant.Plant, error) {
 	var result plant.Plant
-	decide := func(stored Stored) (Effect, error) {
-		current := stored(id)
+	change.Decide = func(stored Stored) (Effect, error) {
+		current := stored(change.IDs[0])
 		replacement, err := replacementOf(current)
 		if err != nil {
 			return Effect{}, err
@@ -138,23 +159,31 @@ func (w Writer) replace(
 		if current == nil {
 			return Effect{Insert: []PlantRow{row}}, nil
 		}
-		return Effect{Update: []PlantRow{row}}, nil
+		history := w.entry(*current, kind, result.UpdatedAt, result.ChangedBy)
+		return Effect{Update: []PlantRow{row}, History: history}, nil
 	}
-	if err := w.Apply(ctx, Change{Operation: operation, IDs: []int64{id}, Decide: decide}); err != nil {
+	if err := w.Apply(ctx, change); err != nil {
 		return plant.Plant{}, err // and not result, which Decide may still set
 	}
 	return result, nil
 }
 
 // Delete implements [plant.Store].
-func (w Writer) Delete(ctx context.Context, id int64, condition plant.Precondition) error {
+func (w Writer) Delete(ctx context.Context, id int64, by string, condition plant.Precondition) error {
 	decide := func(stored Stored) (Effect, error) {
 		current := stored(id)
 		if current == nil {
 			return Effect{}, plant.ErrNotFound
 		}
-		return Effect{Remove: []int64{id}}, condition.Check(current)
+		history := w.entry(*current, plant.Deleted, changeTime(current), by)
+		return Effect{Remove: []int64{id}, History: history}, condition.Check(current)
 	}
+	return w.Apply(ctx, Change{Operation: "delete", IDs: []int64{id}, Decide: decide})
+}
+
+// Forget implements [Store].
+func (w Writer) Forget(ctx context.Context, id int64) error {
+	decide := func(Stored) (Effect, error) { return Effect{Remove: []int64{id}, Forget: []int64{id}}, nil }
 	return w.Apply(ctx, Change{Operation: "delete", IDs: []int64{id}, Decide: decide})
 }
 
@@ -171,10 +200,17 @@ type outcome struct {
 	before  *plant.Plant // nil: there is none
 	written *PlantRow    // nil: the transaction has not written it
 	removed bool
+
+	history   []plant.HistoryEntry
+	forgotten bool // its history is removed, except these entries
 }
 
-// changesPlant reports whether the plant is another one after the transaction.
-func (o outcome) changesPlant() bool {
+// isInFeed reports whether the feed has a change of the plant: it is another one after the
+// transaction, or has another history. One that is created and deleted has an entry of that.
+func (o outcome) isInFeed() bool {
+	if o.forgotten || len(o.history) > 0 {
+		return true
+	}
 	if o.removed {
 		return o.before != nil
 	}
@@ -228,6 +264,14 @@ func (g *Group) Decide(change Change) error {
 	for _, id := range effect.Remove {
 		g.outcome(id).removed = true
 	}
+	for _, entry := range effect.History {
+		outcome := g.outcome(entry.Plant.ID)
+		outcome.history = append(outcome.history, entry)
+	}
+	for _, id := range effect.Forget {
+		outcome := g.outcome(id)
+		outcome.forgotten, outcome.history = true, nil
+	}
 	return nil
 }
 
@@ -239,14 +283,18 @@ func (g *Group) record(rows []PlantRow) {
 	}
 }
 
-// Effect returns the effect of all changes, and the IDs of the plants that it changes, in
-// ascending order.
+// Effect returns the effect of all changes, and the IDs of the plants that the feed has changes of,
+// in ascending order.
 func (g *Group) Effect() (effect Effect, changed []int64) {
 	for i, outcome := range g.outcomes {
-		if !outcome.changesPlant() {
+		if !outcome.isInFeed() {
 			continue
 		}
 		changed = append(changed, g.ids[i])
+		effect.History = append(effect.History, outcome.history...)
+		if outcome.forgotten {
+			effect.Forget = append(effect.Forget, g.ids[i])
+		}
 		switch {
 		case outcome.removed:
 			effect.Remove = append(effect.Remove, g.ids[i])

@@ -55,7 +55,7 @@ func (state FeedState) WalkPage(
 	for i := range plants {
 		position := next
 		position.Walk = &plants[i].ID
-		if page.Add(plant.Change{Position: position, ID: plants[i].ID, Plant: &plants[i]}) != nil {
+		if page.Add(plant.Change{Position: position, ID: plants[i].ID, Plant: &plants[i], ChangedBy: plants[i].ChangedBy}) != nil {
 			break
 		}
 	}

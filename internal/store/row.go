@@ -17,15 +17,22 @@ type PlantRow struct {
 // NewPlantRow returns the row of a new version of a plant. It replaces current, which is
 // nil if there is none.
 func NewPlantRow(written plant.Plant, current *plant.Plant) PlantRow {
-	now := time.Now().UTC().Truncate(time.Microsecond)
+	now := changeTime(current)
 	written.CreatedAt, written.UpdatedAt = now, now
 	if current != nil {
 		written.CreatedAt = current.CreatedAt
-		if now.Before(current.UpdatedAt) { // the clock was set back, or that of another machine is ahead
-			written.UpdatedAt = current.UpdatedAt
-		}
 	}
 	return PlantRow{Plant: written, Version: int64(rand.Uint64()), NameKey: plant.NameKey(written.Name)}
+}
+
+// changeTime returns the time of a change: now, or the time of the last one if that is later, because the
+// clock was set back, or that of another machine is ahead.
+func changeTime(current *plant.Plant) time.Time {
+	now := time.Now().UTC().Truncate(time.Microsecond)
+	if current != nil && now.Before(current.UpdatedAt) {
+		return current.UpdatedAt
+	}
+	return now
 }
 
 // RowsOf returns the rows of plants that have ETags and times.

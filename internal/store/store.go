@@ -34,6 +34,18 @@ type Store interface {
 	// forget the newest transaction.
 	ForgetChanges(ctx context.Context, before time.Time) error
 
+	// StopHistory lets later changes add no entries to the history. It is called before the first
+	// of them.
+	StopHistory()
+
+	// ForgetHistory removes the entries of the history that are older than a time, in pieces for
+	// which no write waits long.
+	ForgetHistory(ctx context.Context, before time.Time) error
+
+	// Forget removes a plant and its history, and adds a change of the plant to the feed, also if
+	// the plant does not exist.
+	Forget(ctx context.Context, id int64) error
+
 	// Ready returns nil if reads work, and otherwise the reason why they do not. It asks
 	// the database what reads ask, and returns when ctx ends.
 	Ready(ctx context.Context) error
@@ -70,6 +82,10 @@ type Store interface {
 type Snapshot interface {
 	// List returns a page of plants, as the List of [plant.Store] does.
 	List(ctx context.Context, page plant.Page) (plants []plant.Plant, more bool, err error)
+
+	// History returns entries of the history of all plants with a greater Number, in ascending
+	// order, and whether others follow.
+	History(ctx context.Context, after int64, limit int) (entries []plant.HistoryEntry, more bool, err error)
 
 	// Tokens returns all tokens, oldest first.
 	Tokens(ctx context.Context) ([]token.Token, error)
@@ -115,6 +131,9 @@ type Target interface {
 	// AddPlants adds plants as they are, with their ETags and times.
 	AddPlants(ctx context.Context, plants []plant.Plant) error
 
+	// AddHistory adds entries of the history as they are.
+	AddHistory(ctx context.Context, entries []plant.HistoryEntry) error
+
 	// AddTokens adds tokens as they are.
 	AddTokens(ctx context.Context, tokens []token.Token) error
 
@@ -127,5 +146,5 @@ type Target interface {
 }
 
 // ErrNotEmpty means that a store cannot be the target of a copy, because it has
-// plants or tokens.
-var ErrNotEmpty = errors.New("this store already has plants or tokens; a copy needs a new or empty store")
+// plants, tokens or a history.
+var ErrNotEmpty = errors.New("this store already has plants, tokens or a history; a copy needs a new or empty store")

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
@@ -28,7 +29,7 @@ var ErrChanged = errors.New("the source has changed while it was copied")
 // Copied describes what a copy has read.
 type Copied struct {
 	Plants, Tokens int
-	Checksum       string // SHA-256 of all plants and tokens, in hexadecimal
+	Checksum       string // SHA-256 of all plants, tokens and the history, in hexadecimal
 }
 
 // Copy fills an empty target with a snapshot of the source, reads the target again, and
@@ -75,6 +76,10 @@ func (c *copying) fill(ctx context.Context) (copied Copied, err error) {
 		copied, err = c.readAll(ctx, "source", source, c.addPlants)
 		if err != nil {
 			return err
+		}
+		err = forEachHistory(ctx, source, func(entries []plant.HistoryEntry) error { return c.to.AddHistory(ctx, entries) })
+		if err != nil {
+			return fmt.Errorf("copy the history: %w", err)
 		}
 		if err := c.to.AddTokens(ctx, c.began.Tokens); err != nil {
 			return fmt.Errorf("write the target: %w", err)
@@ -133,7 +138,7 @@ func readState(ctx context.Context, source store.Snapshot) (state sourceState, e
 }
 
 // readAll reads all plants in the order of their IDs, calls visit with each page, and
-// reads the tokens. The checksum is that of their JSON, which has every field of them: a
+// reads the history and the tokens. The checksum is that of their JSON, which has every field of them: a
 // field that a store forgets fails the check.
 func (c *copying) readAll(
 	ctx context.Context, name string, s store.Snapshot, visit func(context.Context, []plant.Plant) error,
@@ -156,6 +161,15 @@ func (c *copying) readAll(
 		c.done += int64(len(plants))
 		c.progress(c.phase, c.done, max(c.done, c.total))
 	}
+	err = forEachHistory(ctx, s, func(entries []plant.HistoryEntry) error {
+		for i := range entries {
+			checksum.Write(encode(&entries[i]))
+		}
+		return nil
+	})
+	if err != nil {
+		return found, fmt.Errorf("read the history of the %s: %w", name, err)
+	}
 	tokens, err := s.Tokens(ctx)
 	if err != nil {
 		return found, fmt.Errorf("read the %s: %w", name, err)
@@ -165,7 +179,24 @@ func (c *copying) readAll(
 	return found, nil
 }
 
-// encode returns plants, tokens or a state as JSON.
+// forEachHistory calls visit with each page of the history of all plants.
+func forEachHistory(ctx context.Context, s store.Snapshot, visit func([]plant.HistoryEntry) error) error {
+	for last, more := int64(math.MinInt64), true; more; {
+		entries, following, err := s.History(ctx, last, copyPage)
+		if err != nil {
+			return err
+		}
+		if err := visit(entries); err != nil {
+			return err
+		}
+		if more = following; more {
+			last = entries[len(entries)-1].Number
+		}
+	}
+	return nil
+}
+
+// encode returns plants, entries, tokens or a state as JSON.
 func encode(v any) []byte {
 	text, err := json.Marshal(v)
 	if err != nil {

@@ -144,7 +144,7 @@ func TestCopyOfAChangingSource(t *testing.T) {
 	_, tokens := content(t, source)
 	for name, change := range map[string]func(n int64) error{
 		"create": func(n int64) error { return source.Create(t.Context(), plant.Plant{ID: -1 - 3*n}) },
-		"delete": func(n int64) error { return source.Delete(t.Context(), 3*n, plant.Precondition{}) },
+		"delete": func(n int64) error { return source.Delete(t.Context(), 3*n, "", plant.Precondition{}) },
 		"put": func(n int64) error {
 			_, _, err := source.Put(t.Context(), plant.Plant{ID: 30, Name: fmt.Sprint(n)}, plant.Precondition{})
 			return err

@@ -75,7 +75,7 @@ func WriteChanges(ctx context.Context, service *Service, after string, follow bo
 
 // changeLine returns a change as a line of JSON.
 func changeLine(changed client.Change) []byte {
-	change := plantapi.Change{Position: string(changed.Position), ID: changed.ID}
+	change := plantapi.Change{Position: string(changed.Position), ID: changed.ID, ChangedBy: known(changed.ChangedBy)}
 	if changed.Plant != nil {
 		change.Plant = new(StoredPlant(*changed.Plant))
 	}
@@ -91,5 +91,14 @@ func StoredPlant(plant client.Plant) plantapi.StoredPlant {
 		ETag:      string(plant.ETag),
 		CreatedAt: plant.CreatedAt,
 		UpdatedAt: plant.UpdatedAt,
+		ChangedBy: known(plant.ChangedBy),
 	}
+}
+
+// known returns a name, or nil if it is empty.
+func known(name string) *string {
+	if name == "" {
+		return nil
+	}
+	return &name
 }

@@ -166,10 +166,15 @@ func whyNoEpoch(ctx context.Context, conn *pgx.Conn) error {
 
 // selectChanges reads at most $3 changes after the position $1, without the first $2. The
 // limits inside avoid two costs: reading the plant of a change that is not returned, and
-// reading a long array more than once.
+// reading a long array more than once. Who has deleted a plant is in the newest entry of its history,
+// if that was kept.
 const selectChanges = `
 	SELECT position, n, total, plants.id IS NOT NULL,
-		changed, plants.name, plants.tag, coalesce(plants.version, 0), plants.created_at, plants.updated_at
+		changed, plants.name, plants.tag, coalesce(plants.version, 0), plants.created_at, plants.updated_at,
+		coalesce(plants.changed_by, (
+			SELECT CASE WHEN change = 'deleted' AND history.position >= page.position THEN actor END
+			FROM history WHERE (history.id, number) < (changed, 9223372036854775807) AND history.id >= changed
+			ORDER BY history.id DESC, number DESC LIMIT 1))
 	FROM (
 		SELECT position, n, total, changed
 		FROM (
@@ -189,7 +194,7 @@ func scanChanges(rows pgx.Rows, state store.FeedState, limit int) ([]plant.Chang
 	var exists bool
 	targets := append([]any{&position, &index, &total, &exists}, plantTargets(&row)...)
 	_, err := pgx.ForEachRow(rows, targets, func() error {
-		change := plant.Change{Position: state.After(position, index, total), ID: row.ID}
+		change := plant.Change{Position: state.After(position, index, total), ID: row.ID, ChangedBy: row.ChangedBy}
 		if exists {
 			change.Plant = new(row.Stored())
 		}

@@ -29,7 +29,8 @@ import (
 //     crashes under load, two tore acknowledged batches. INSERT … VALUES is atomic.
 //   - a recursive query is not possible, so each tag of a list is a query.
 //   - a transaction can appear on one shard before it appears on another, so there is
-//     no order of commits, and no feed of changes.
+//     no order of commits, no feed of changes, and no history. A plant has the name of who
+//     stored it.
 
 // isSharded reports whether the table plants is sharded.
 func isSharded(ctx context.Context, conn *pgx.Conn) (sharded bool, err error) {
@@ -172,20 +173,20 @@ func (s *Store) fateOf(err error) fate {
 const deleteOne = `DELETE FROM plants WHERE id = $1`
 
 const lockOne = `
-	SELECT id, name, tag, version, created_at, updated_at
+	SELECT id, name, tag, version, created_at, updated_at, changed_by
 	FROM plants WHERE id = $1 FOR UPDATE`
 
 // updateOne does not set the id, which Citus refuses.
 const updateOne = `
 	UPDATE plants
-	SET name = $2, tag = $3, version = $4, created_at = $5, updated_at = $6, name_key = $7
+	SET name = $2, tag = $3, version = $4, created_at = $5, updated_at = $6, name_key = $7, changed_by = $8
 	WHERE id = $1`
 
 // plantValues returns the arguments of updateOne.
 func plantValues(row store.PlantRow) []any {
 	return []any{
 		row.ID, []byte(row.Name), optionalBytes(row.Tag), row.Version,
-		row.CreatedAt.UnixMicro(), row.UpdatedAt.UnixMicro(), []byte(row.NameKey),
+		row.CreatedAt.UnixMicro(), row.UpdatedAt.UnixMicro(), []byte(row.NameKey), []byte(row.ChangedBy),
 	}
 }
 
@@ -201,11 +202,11 @@ func queueInserts(batch *pgx.Batch, rows []store.PlantRow) {
 		var parameters []string
 		for i, row := range rows[:count] {
 			arguments = append(arguments, plantValues(row)...)
-			parameters = append(parameters, fmt.Sprintf("($%d, $%d, $%d, $%d, $%d, $%d, $%d)",
-				7*i+1, 7*i+2, 7*i+3, 7*i+4, 7*i+5, 7*i+6, 7*i+7))
+			parameters = append(parameters, fmt.Sprintf("($%d, $%d, $%d, $%d, $%d, $%d, $%d, $%d)",
+				8*i+1, 8*i+2, 8*i+3, 8*i+4, 8*i+5, 8*i+6, 8*i+7, 8*i+8))
 		}
 		batch.Queue(`
-			INSERT INTO plants (id, name, tag, version, created_at, updated_at, name_key)
+			INSERT INTO plants (id, name, tag, version, created_at, updated_at, name_key, changed_by)
 			VALUES `+strings.Join(parameters, ", "), arguments...)
 		rows = rows[count:]
 	}
@@ -213,6 +214,9 @@ func queueInserts(batch *pgx.Batch, rows []store.PlantRow) {
 
 // writeSharded queues the statements that write plants in a sharded store.
 func writeSharded(batch *pgx.Batch, effect store.Effect) {
+	if len(effect.Forget) > 0 { // a copy may have brought it
+		batch.Queue(forgetHistoryOf, effect.Forget)
+	}
 	for _, id := range effect.Remove {
 		batch.Queue(deleteOne, id)
 	}

@@ -117,7 +117,7 @@ func TestDistribute(t *testing.T) {
 	expect.NoError(t, s.Create(t.Context(), plant.Plant{ID: 1000}))
 	for name, write := range map[string]func() error{
 		"Create": func() error { return before.Create(t.Context(), plant.Plant{ID: 1001}) },
-		"Delete": func() error { return before.Delete(t.Context(), 1, plant.Precondition{}) },
+		"Delete": func() error { return before.Delete(t.Context(), 1, "", plant.Precondition{}) },
 		"a batch": func() error {
 			_, err := before.CreateAll(t.Context(), []plant.Plant{{ID: 1002}, {ID: 1003}})
 			return err

@@ -66,6 +66,13 @@ func (s snapshot) List(ctx context.Context, page plant.Page) ([]plant.Plant, boo
 	return plants, more, stepError(err)
 }
 
+func (s snapshot) History(ctx context.Context, after int64, limit int) ([]plant.HistoryEntry, bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, stepTime)
+	defer cancel()
+	entries, more, err := listHistory(ctx, s.conn, allHistory, limit, after)
+	return entries, more, stepError(err)
+}
+
 func (s snapshot) Tokens(ctx context.Context) ([]token.Token, error) {
 	ctx, cancel := context.WithTimeout(ctx, stepTime)
 	defer cancel()

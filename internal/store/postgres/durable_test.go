@@ -104,7 +104,7 @@ func TestEpochAfterServerStart(t *testing.T) {
 		if after.epoch == before.epoch || !after.started.Equal(before.started) {
 			t.Errorf("%s: the content was %v and is %v, want a new epoch", name, before, after)
 		}
-		must.NoError(t, s.Delete(t.Context(), 1, plant.Precondition{}))
+		must.NoError(t, s.Delete(t.Context(), 1, "", plant.Precondition{}))
 		if again := *s.content.Load(); again != after {
 			t.Errorf("%s: the content was %v and is %v, want no second epoch", name, after, again)
 		}

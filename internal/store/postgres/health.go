@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
 )
 
@@ -33,6 +34,7 @@ func (s *Store) Ready(ctx context.Context) error {
 		batch.Queue(selectToken, []byte{})
 		batch.Queue(selectPlant, 0)
 		if !s.sharded {
+			batch.Queue(plantHistory, 1, 0, 0)
 			// confirm inserts a mark. This inserts none, but needs the same privilege.
 			batch.Queue(`INSERT INTO marks (id, done, at, feeds) SELECT 0, true, 0, true WHERE false`)
 		}
@@ -104,7 +106,8 @@ func (s *Store) tryStatements(batch *pgx.Batch) {
 	transaction := &group{sharded: s.sharded, changed: ids, content: s.content.Load()}
 	beginWrite(batch)
 	batch.Queue(lockOne, ids[0])
-	transaction.store(batch, store.Effect{Insert: trial, Update: trial, Remove: ids}, int64(rand.Uint64()))
+	history := []plant.HistoryEntry{{Plant: trial[0].Stored()}}
+	transaction.store(batch, store.Effect{Insert: trial, Update: trial, Remove: ids, History: history}, int64(rand.Uint64()))
 	batch.Queue(`ROLLBACK`)
 }
 

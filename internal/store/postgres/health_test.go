@@ -184,6 +184,10 @@ func signalsAgree(t *testing.T, s *Store, operator *pgx.Conn, begin, end string)
 		},
 		"Tags":    func(ctx context.Context) error { _, _, err := s.Tags(ctx, plant.TagPage{Limit: 1}); return err },
 		"Changes": func(ctx context.Context) error { _, _, err := s.Changes(ctx, nil, 1); return err },
+		"History": func(ctx context.Context) error {
+			_, _, err := s.History(ctx, 1, plant.HistoryPage{Limit: 1})
+			return err
+		},
 		"Token": func(ctx context.Context) error {
 			_, err := s.Token(ctx, "unknown")
 			if errors.Is(err, token.ErrNotFound) {
@@ -203,7 +207,7 @@ func signalsAgree(t *testing.T, s *Store, operator *pgx.Conn, begin, end string)
 			_, err := s.Patch(ctx, 5, plant.Patch{SetTag: true}, anything)
 			return err
 		},
-		"Delete": func(ctx context.Context) error { return s.Delete(ctx, 6, anything) },
+		"Delete": func(ctx context.Context) error { return s.Delete(ctx, 6, "", anything) },
 	}
 	do := func(statement string) {
 		_, err := operator.Exec(t.Context(), statement)
@@ -233,7 +237,7 @@ func signalsAgree(t *testing.T, s *Store, operator *pgx.Conn, begin, end string)
 		_, _, err := s.Put(t.Context(), plant.Plant{ID: id, Name: begin, Tag: new("")}, anything)
 		expect.NoError(t, err)
 		if 2 <= id && id <= 4 {
-			expect.NoError(t, s.Delete(t.Context(), id, anything))
+			expect.NoError(t, s.Delete(t.Context(), id, "", anything))
 		}
 	}
 	expect.NoError(t, s.BeginEpoch(t.Context()))

@@ -56,7 +56,7 @@ var writesOfAPlant = map[string]func(ctx context.Context, s *Store, id int64, na
 		return err
 	},
 	"delete": func(ctx context.Context, s *Store, id int64, name string) error {
-		return s.Delete(ctx, id, plant.Precondition{})
+		return s.Delete(ctx, id, "", plant.Precondition{})
 	},
 }
 

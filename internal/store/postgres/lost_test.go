@@ -70,7 +70,7 @@ func lostConnection(t *testing.T, newDSN func(t *testing.T) string) {
 			return err
 		}, func(s *Store) bool { got, _ := s.Get(ctx, 1); return got.Name == "changed" }},
 		"delete": {
-			func(s *Store, _ string) error { return s.Delete(ctx, 1, plant.Precondition{}) },
+			func(s *Store, _ string) error { return s.Delete(ctx, 1, "", plant.Precondition{}) },
 			func(s *Store) bool { _, err := s.Get(ctx, 1); return errors.Is(err, plant.ErrNotFound) },
 		},
 		"new token": {
@@ -118,7 +118,7 @@ func lostConnection(t *testing.T, newDSN func(t *testing.T) string) {
 	}
 
 	for name, changeIt := range map[string]func(ctx context.Context, other *Store) error{
-		"deletes": func(ctx context.Context, other *Store) error { return other.Delete(ctx, 2, plant.Precondition{}) },
+		"deletes": func(ctx context.Context, other *Store) error { return other.Delete(ctx, 2, "", plant.Precondition{}) },
 		"changes": func(ctx context.Context, other *Store) error {
 			_, err := other.Patch(ctx, 2, plant.Patch{Name: new("another")}, plant.Precondition{})
 			return err

@@ -124,7 +124,7 @@ type schemaError struct {
 func (e schemaError) Unwrap() error { return e.error }
 
 // tables are the tables that the program reads and writes.
-var tables = []string{"plants", "tokens", "marks", "changes", "feed", "epochs"}
+var tables = []string{"plants", "tokens", "marks", "changes", "feed", "epochs", "history"}
 
 // checkPrivileges returns an error that names the privileges that the user lacks.
 // Without it, the first request would fail.

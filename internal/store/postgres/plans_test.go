@@ -27,7 +27,7 @@ type statements struct {
 	args  map[string][]any
 }
 
-var aboutPlants = regexp.MustCompile(`(FROM|UPDATE|JOIN) (plants|changes)\b`)
+var aboutPlants = regexp.MustCompile(`(FROM|UPDATE|JOIN) (plants|changes|history)\b`)
 
 func (s *statements) add(query string, args []any) {
 	s.mu.Lock()
@@ -55,7 +55,7 @@ func (s *statements) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQ
 
 func (s *statements) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
-// Every statement about plants or changes uses an index, also if it is planned while the table
+// Every statement about plants, changes or the history uses an index, also if it is planned while the table
 // is small.
 func TestQueryPlansUseIndexes(t *testing.T) {
 	config, err := parse(pgtest.DSN(t))
@@ -81,12 +81,12 @@ func TestQueryPlansUseIndexes(t *testing.T) {
 				if strings.Contains(plan, "Seq Scan on") || size > 1 && !strings.Contains(plan, "Index Cond") {
 					t.Errorf("%s\nreads the whole table:\n%s", query, plan)
 				}
-				if strings.Contains(query, "ORDINALITY") && !strings.Contains(plan, "Incremental Sort") {
+				if query == selectChanges && !strings.Contains(plan, "Incremental Sort") {
 					t.Errorf("%s\nsorts all changes, not those of one transaction after the other:\n%s", query, plan)
 				}
 			}
-			if n := len(sent.args); n < 16 {
-				t.Errorf("the store sent %d statements about plants and changes, want at least 16", n)
+			if n := len(sent.args); n < 20 {
+				t.Errorf("the store sent %d statements about plants and changes, want at least 20", n)
 			}
 		})
 	}
@@ -108,7 +108,14 @@ func doEverything(t *testing.T, s *Store) {
 	usePlants(t, s)
 	_, next, walkErr := s.Changes(ctx, nil, 10_000)
 	_, _, feedErr := s.Changes(ctx, &next, 10)
-	must.NoError(t, errors.Join(walkErr, feedErr, s.BeginEpoch(ctx), s.ForgetChanges(ctx, time.Now().Add(time.Hour))))
+	_, _, historyErr := s.History(ctx, 0, plant.HistoryPage{Limit: 2})
+	_, _, noneErr := s.History(ctx, 1<<40, plant.HistoryPage{Limit: 2})
+	if !errors.Is(noneErr, plant.ErrNotFound) {
+		t.Errorf("History of no plant = %v", noneErr)
+	}
+	must.NoError(t, s.ForgetHistory(ctx, time.Now().Add(-time.Hour)))
+	must.NoError(t, s.Forget(ctx, 1<<40))
+	must.NoError(t, errors.Join(walkErr, feedErr, historyErr, s.BeginEpoch(ctx), s.ForgetChanges(ctx, time.Now().Add(time.Hour))))
 }
 
 // usePlants makes a store send each of its statements about plants. It has plant 0.
@@ -118,7 +125,7 @@ func usePlants(t *testing.T, s *Store) {
 	_, _, putErr := s.Put(ctx, plant.Plant{ID: -1, Name: "new"}, plant.Precondition{})
 	_, patchErr := s.Patch(ctx, -1, plant.Patch{Name: new("changed")}, plant.Precondition{})
 	_, getErr := s.Get(ctx, -1)
-	err := errors.Join(putErr, patchErr, getErr, s.Delete(ctx, -1, plant.Precondition{}))
+	err := errors.Join(putErr, patchErr, getErr, s.Delete(ctx, -1, "", plant.Precondition{}))
 	pages := storetest.Filters()
 	pages["none"], pages["two"] = plant.Page{Limit: 100}, plant.Page{After: new(int64(0)), Tag: new("tag 1"), Limit: 100}
 	for _, page := range pages {

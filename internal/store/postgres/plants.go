@@ -12,7 +12,7 @@ import (
 )
 
 // plantTargets returns where Scan stores the columns of a plant: id, name, tag, version,
-// created_at, updated_at.
+// created_at, updated_at, changed_by.
 func plantTargets(row *store.PlantRow) []any {
 	return []any{
 		&row.ID,
@@ -21,6 +21,7 @@ func plantTargets(row *store.PlantRow) []any {
 		&row.Version,
 		(*timestamp)(&row.CreatedAt),
 		(*timestamp)(&row.UpdatedAt),
+		(*text)(&row.ChangedBy),
 	}
 }
 
@@ -40,7 +41,7 @@ func pageError(err error) error {
 }
 
 const selectPlant = `
-	SELECT id, name, tag, version, created_at, updated_at
+	SELECT id, name, tag, version, created_at, updated_at, changed_by
 	FROM plants WHERE id = $1`
 
 // Get implements [plant.Store].
@@ -64,7 +65,7 @@ type selection struct{ list, count string }
 
 var allPlants = selection{
 	list: `
-		SELECT id, name, tag, version, created_at, updated_at
+		SELECT id, name, tag, version, created_at, updated_at, changed_by
 		FROM plants WHERE id >= $2 ORDER BY id LIMIT $1`,
 	count: `
 		SELECT count(*) FROM (SELECT 1 FROM plants WHERE id >= $2 ORDER BY id LIMIT $1) AS selected`,
@@ -72,7 +73,7 @@ var allPlants = selection{
 
 var taggedPlants = selection{
 	list: `
-		SELECT id, name, tag, version, created_at, updated_at
+		SELECT id, name, tag, version, created_at, updated_at, changed_by
 		FROM plants WHERE (tag, id) >= ($3, $2) AND tag <= $3 ORDER BY tag, id LIMIT $1`,
 	count: `
 		SELECT count(*) FROM (SELECT 1 FROM plants WHERE (tag, id) >= ($3, $2) AND tag <= $3 ORDER BY tag, id LIMIT $1) AS selected`,
@@ -80,7 +81,7 @@ var taggedPlants = selection{
 
 var plantsByName = selection{
 	list: `
-		SELECT id, name, tag, version, created_at, updated_at
+		SELECT id, name, tag, version, created_at, updated_at, changed_by
 		FROM plants WHERE (name_key, id) >= ($2, $3) AND name_key < $4 ORDER BY name_key, id LIMIT $1`,
 	count: `
 		SELECT count(*) FROM (SELECT 1 FROM plants WHERE (name_key, id) >= ($2, $3) AND name_key < $4 ORDER BY name_key, id LIMIT $1) AS selected`,
@@ -89,16 +90,16 @@ var plantsByName = selection{
 // The statements of lists in descending order, which have no count.
 const (
 	allDescending = `
-		SELECT id, name, tag, version, created_at, updated_at
+		SELECT id, name, tag, version, created_at, updated_at, changed_by
 		FROM plants WHERE id <= $2 ORDER BY id DESC LIMIT $1`
 	taggedDescending = `
-		SELECT id, name, tag, version, created_at, updated_at
+		SELECT id, name, tag, version, created_at, updated_at, changed_by
 		FROM plants WHERE (tag, id) <= ($3, $2) AND tag >= $3 ORDER BY tag DESC, id DESC LIMIT $1`
 	namesDescending = `
-		SELECT id, name, tag, version, created_at, updated_at
+		SELECT id, name, tag, version, created_at, updated_at, changed_by
 		FROM plants WHERE (name_key, id) < ($2, $3) AND name_key >= $4 ORDER BY name_key DESC, id DESC LIMIT $1`
 	updatesDescending = `
-		SELECT id, name, tag, version, created_at, updated_at
+		SELECT id, name, tag, version, created_at, updated_at, changed_by
 		FROM plants WHERE (updated_at, id) < ($2, $3) ORDER BY updated_at DESC, id DESC LIMIT $1`
 )
 
@@ -219,43 +220,44 @@ func listTags(ctx context.Context, conn *pgx.Conn, page plant.TagPage) ([]string
 }
 
 const lockPlants = `
-	SELECT id, name, tag, version, created_at, updated_at
+	SELECT id, name, tag, version, created_at, updated_at, changed_by
 	FROM plants WHERE id = ANY($1) ORDER BY id FOR UPDATE`
 
 // storedIDs finds out which plants are stored.
 const storedIDs = `SELECT id FROM plants WHERE id = ANY($1) ORDER BY id`
 
 const insertPlants = `
-	INSERT INTO plants (id, name, tag, version, created_at, updated_at, name_key)
-	SELECT * FROM unnest($1::BIGINT[], $2::BYTEA[], $3::BYTEA[], $4::BIGINT[], $5::BIGINT[], $6::BIGINT[], $7::BYTEA[])`
+	INSERT INTO plants (id, name, tag, version, created_at, updated_at, name_key, changed_by)
+	SELECT * FROM unnest($1::BIGINT[], $2::BYTEA[], $3::BYTEA[], $4::BIGINT[], $5::BIGINT[], $6::BIGINT[], $7::BYTEA[], $8::BYTEA[])`
 
-// createPlants inserts plants and the mark $9 if none of the IDs $8 is stored, and feed has its
+// createPlants inserts plants and the mark $10 if none of the IDs $9 is stored, and feed has its
 // row: there is no mark without it. It locks the feed of changes after the plants and before the
 // mark, because PostgreSQL can count the rows of created only after all inserts.
 const createPlants = `
 	WITH created AS (
-		INSERT INTO plants (id, name, tag, version, created_at, updated_at, name_key)
-		SELECT * FROM unnest($1::BIGINT[], $2::BYTEA[], $3::BYTEA[], $4::BIGINT[], $5::BIGINT[], $6::BIGINT[], $7::BYTEA[])
-		WHERE NOT EXISTS (SELECT 1 FROM plants WHERE id = ANY($8)) AND EXISTS (SELECT 1 FROM feed WHERE id = 1)
+		INSERT INTO plants (id, name, tag, version, created_at, updated_at, name_key, changed_by)
+		SELECT * FROM unnest($1::BIGINT[], $2::BYTEA[], $3::BYTEA[], $4::BIGINT[], $5::BIGINT[], $6::BIGINT[], $7::BYTEA[], $8::BYTEA[])
+		WHERE NOT EXISTS (SELECT 1 FROM plants WHERE id = ANY($9)) AND EXISTS (SELECT 1 FROM feed WHERE id = 1)
 		RETURNING id
 	),
 	locked AS (SELECT id FROM feed WHERE id = 1 AND (SELECT count(*) FROM created) > 0 FOR UPDATE)
-	INSERT INTO marks (id, done, at, feeds) SELECT $9, true, $10, true FROM locked`
+	INSERT INTO marks (id, done, at, feeds) SELECT $10, true, $11, true FROM locked`
 
 const updatePlants = `
 	UPDATE plants
 	SET name = new.name, tag = new.tag, version = new.version, created_at = new.created_at,
-		updated_at = new.updated_at, name_key = new.name_key
-	FROM unnest($1::BIGINT[], $2::BYTEA[], $3::BYTEA[], $4::BIGINT[], $5::BIGINT[], $6::BIGINT[], $7::BYTEA[])
-		AS new (id, name, tag, version, created_at, updated_at, name_key)
+		updated_at = new.updated_at, name_key = new.name_key, changed_by = new.changed_by
+	FROM unnest($1::BIGINT[], $2::BYTEA[], $3::BYTEA[], $4::BIGINT[], $5::BIGINT[], $6::BIGINT[], $7::BYTEA[], $8::BYTEA[])
+		AS new (id, name, tag, version, created_at, updated_at, name_key, changed_by)
 	WHERE plants.id = new.id`
 
-// plantArrays returns the first seven arguments of insertPlants, createPlants and updatePlants:
+// plantArrays returns the first eight arguments of insertPlants, createPlants and updatePlants:
 // an array for each column, so that one statement serves any number of rows.
 func plantArrays(rows []store.PlantRow) []any {
 	ids, versions := make([]int64, len(rows)), make([]int64, len(rows))
 	created, updated := make([]int64, len(rows)), make([]int64, len(rows))
-	names, tags, keys := make([][]byte, len(rows)), make([][]byte, len(rows)), make([][]byte, len(rows))
+	names, tags := make([][]byte, len(rows)), make([][]byte, len(rows))
+	keys, actors := make([][]byte, len(rows)), make([][]byte, len(rows))
 	for i, row := range rows {
 		ids[i] = row.ID
 		names[i] = []byte(row.Name)
@@ -264,12 +266,16 @@ func plantArrays(rows []store.PlantRow) []any {
 		created[i] = row.CreatedAt.UnixMicro()
 		updated[i] = row.UpdatedAt.UnixMicro()
 		keys[i] = []byte(row.NameKey)
+		actors[i] = []byte(row.ChangedBy)
 	}
-	return []any{ids, names, tags, versions, created, updated, keys}
+	return []any{ids, names, tags, versions, created, updated, keys, actors}
 }
 
 // writePlants queues the statements that write plants.
 func writePlants(batch *pgx.Batch, effect store.Effect) {
+	if len(effect.Forget) > 0 {
+		batch.Queue(forgetHistoryOf, effect.Forget)
+	}
 	if len(effect.Remove) > 0 {
 		batch.Queue(`DELETE FROM plants WHERE id = ANY($1)`, effect.Remove)
 	}

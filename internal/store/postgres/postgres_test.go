@@ -106,10 +106,12 @@ func TestDurations(t *testing.T) { storetest.Durations(t, open(t, pgtest.DSN(t))
 func TestStoreOnTwoServers(t *testing.T) {
 	storetest.Plants(t, func(t *testing.T) plant.Store { return openPair(t, pgtest.DSN(t)) })
 	storetest.Tokens(t, func(t *testing.T) token.Store { return openPair(t, pgtest.DSN(t)) })
-	storetest.Changes(t, func(t *testing.T) (one, two store.Store) {
+	openTwo := func(t *testing.T) (one, two store.Store) {
 		dsn := pgtest.DSN(t)
 		return open(t, dsn), open(t, dsn)
-	})
+	}
+	storetest.Changes(t, openTwo)
+	storetest.History(t, openTwo)
 }
 
 // Stores that are opened at the same time create the schema once.

@@ -128,7 +128,7 @@ func useEveryTable(t *testing.T, s *Store) {
 	_, _, listErr := s.List(ctx, plant.Page{Limit: 10})
 	stored, _ := token.New("n", nil, time.Hour)
 	err := errors.Join(
-		s.Ready(ctx), createErr, batchErr, putErr, listErr, s.Delete(ctx, 1, plant.Precondition{}),
+		s.Ready(ctx), createErr, batchErr, putErr, listErr, s.Delete(ctx, 1, "", plant.Precondition{}),
 		s.CreateToken(ctx, stored),
 		s.UpdateToken(ctx, stored.ID, func(*token.Token) error { return nil }),
 		s.TouchTokens(ctx, map[string]time.Time{stored.ID: time.Now()}),

@@ -65,7 +65,8 @@ func (t *Target) begin(ctx context.Context) error {
 	// Keeps out writes and other copies, and no reads. The order is that of the writers.
 	batch.Queue(`LOCK TABLE plants, tokens IN SHARE ROW EXCLUSIVE MODE`)
 	used := false
-	batch.Queue(`SELECT EXISTS (SELECT 1 FROM plants) OR EXISTS (SELECT 1 FROM tokens)`).QueryRow(
+	batch.Queue(`
+		SELECT EXISTS (SELECT 1 FROM plants) OR EXISTS (SELECT 1 FROM tokens) OR EXISTS (SELECT 1 FROM history)`).QueryRow(
 		func(row pgx.Row) error { return row.Scan(&used) })
 	if err := t.conn.SendBatch(ctx, &batch).Close(); err != nil {
 		return err
@@ -82,17 +83,29 @@ func (t *Target) AddPlants(ctx context.Context, plants []plant.Plant) error {
 	if err != nil {
 		return err
 	}
-	columns := []string{"id", "name", "tag", "version", "created_at", "updated_at", "name_key"}
+	columns := []string{"id", "name", "tag", "version", "created_at", "updated_at", "name_key", "changed_by"}
 	values := func(i int) ([]any, error) {
 		row := &rows[i]
 		return []any{
 			row.ID, []byte(row.Name), optionalBytes(row.Tag), row.Version,
-			row.CreatedAt.UnixMicro(), row.UpdatedAt.UnixMicro(), []byte(row.NameKey),
+			row.CreatedAt.UnixMicro(), row.UpdatedAt.UnixMicro(), []byte(row.NameKey), []byte(row.ChangedBy),
 		}, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, stepTime)
 	defer cancel()
 	_, err = t.conn.CopyFrom(ctx, pgx.Identifier{"plants"}, columns, pgx.CopyFromSlice(len(rows), values))
+	return stepError(err)
+}
+
+// AddHistory implements [store.Target].
+func (t *Target) AddHistory(ctx context.Context, entries []plant.HistoryEntry) error {
+	ctx, cancel := context.WithTimeout(ctx, stepTime)
+	defer cancel()
+	numbers := make([]int64, len(entries))
+	for i, entry := range entries {
+		numbers[i] = entry.Number
+	}
+	_, err := t.conn.Exec(ctx, addHistory, append(historyArrays(entries), numbers)...)
 	return stepError(err)
 }
 

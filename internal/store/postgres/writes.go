@@ -292,7 +292,11 @@ func (g *group) store(batch *pgx.Batch, effect store.Effect, mark int64) {
 	if len(g.changed) > 0 {
 		batch.Queue(lockFeed)
 		g.beginEpochIfReplaced(batch, mark)
-		batch.Queue(storeChanges, g.changed, now)
+		if len(effect.History) > 0 {
+			batch.Queue(storeHistory, append(historyArrays(effect.History), g.changed, now)...)
+		} else {
+			batch.Queue(storeChanges, g.changed, now)
+		}
 	}
 }
 

@@ -115,11 +115,13 @@ func (s *Store) transact(conn *sqlite.Conn, calls []*groupcommit.Call[groupedWri
 		}
 		var effect store.Effect
 		effect, changed = group.Effect()
-		if failed = writePlants(conn, effect); failed != nil {
+		if failed = errors.Join(forgetHistoryOf(conn, effect.Forget), writePlants(conn, effect)); failed != nil {
 			return failed
 		}
-		newContent, err = storeChanges(conn, s.content, changed)
-		return err
+		if newContent, err = storeChanges(conn, s.content, changed); err != nil {
+			return err
+		}
+		return storeHistory(conn, effect.History, newContent)
 	})
 	if err == nil && len(changed) > 0 {
 		s.content = newContent

@@ -40,6 +40,14 @@ func (s snapshot) List(ctx context.Context, page plant.Page) (plants []plant.Pla
 	return plants, more, err
 }
 
+func (s snapshot) History(ctx context.Context, after int64, limit int) (entries []plant.HistoryEntry, more bool, err error) {
+	entries, err = step(ctx, func() (_ []plant.HistoryEntry, err error) {
+		entries, more, err = listHistory(s.conn, allHistoryQuery, limit, after)
+		return entries, err
+	})
+	return entries, more, err
+}
+
 func (s snapshot) Tokens(ctx context.Context) ([]token.Token, error) {
 	return step(ctx, func() ([]token.Token, error) { return listTokens(s.conn) })
 }
@@ -131,6 +139,11 @@ func (t *Target) AddPlants(ctx context.Context, plants []plant.Plant) error {
 		return err
 	}
 	return t.add(ctx, func() error { return writePlants(t.conn, store.Effect{Insert: rows}) })
+}
+
+// AddHistory implements [store.Target].
+func (t *Target) AddHistory(ctx context.Context, entries []plant.HistoryEntry) error {
+	return t.add(ctx, func() error { return insertHistory(t.conn, entries, 0) })
 }
 
 // AddTokens implements [store.Target].

@@ -24,6 +24,7 @@ func (s *Store) Ready(ctx context.Context) error {
 			execute(conn, getTokenQuery, ""),
 			execute(conn, allPlants.list, 1, math.MinInt64),
 			execute(conn, feedStateQuery, 0),
+			execute(conn, plantHistoryQuery, 1, 0, 0),
 		)
 	})
 }

@@ -23,7 +23,7 @@ func TestReady(t *testing.T) {
 	other, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
 	must.NoError(t, err)
 	defer other.Close()
-	for _, table := range []string{"plants", "tokens", "changes", "epochs"} {
+	for _, table := range []string{"plants", "tokens", "changes", "epochs", "history"} {
 		must.NoError(t, execute(other, "ALTER TABLE "+table+" RENAME TO renamed"))
 		expect.Message(t, "Ready without the table "+table, s.Ready(t.Context()), "no such table")
 		must.NoError(t, execute(other, "ALTER TABLE renamed RENAME TO "+table))

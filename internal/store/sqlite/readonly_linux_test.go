@@ -29,7 +29,7 @@ func TestOpenReadOnly(t *testing.T) {
 	expect.Error(t, "Ready", r.Ready(t.Context()), nil)
 	for name, write := range map[string]func() error{
 		"Create":        func() error { return r.Create(t.Context(), plant.Plant{ID: 2}) },
-		"Delete":        func() error { return r.Delete(t.Context(), 1, plant.Precondition{}) },
+		"Delete":        func() error { return r.Delete(t.Context(), 1, "", plant.Precondition{}) },
 		"CreateToken":   func() error { return r.CreateToken(t.Context(), token.Token{ID: "a"}) },
 		"BeginEpoch":    func() error { return r.BeginEpoch(t.Context()) },
 		"ForgetChanges": func() error { return r.ForgetChanges(t.Context(), time.Now().Add(time.Hour)) },

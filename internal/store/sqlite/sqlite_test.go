@@ -49,16 +49,21 @@ func TestStore(t *testing.T) {
 				t.Parallel()
 				storetest.Tokens(t, func(t *testing.T) token.Store { return openStore(t, path(t)) })
 			})
+			openTwo := func(t *testing.T) (one, two store.Store) {
+				path := path(t)
+				one = openStore(t, path)
+				if path == Memory {
+					return one, one
+				}
+				return one, openStore(t, path)
+			}
 			t.Run("changes", func(t *testing.T) {
 				t.Parallel()
-				storetest.Changes(t, func(t *testing.T) (one, two store.Store) {
-					path := path(t)
-					one = openStore(t, path)
-					if path == Memory {
-						return one, one
-					}
-					return one, openStore(t, path)
-				})
+				storetest.Changes(t, openTwo)
+			})
+			t.Run("history", func(t *testing.T) {
+				t.Parallel()
+				storetest.History(t, openTwo)
 			})
 		})
 	}
@@ -158,6 +163,11 @@ func TestPlans(t *testing.T) {
 			"CORRELATED SCALAR SUBQUERY 3", "SEARCH plants USING COVERING INDEX plants_by_tag (tag>? AND tag<?)",
 			"SCAN tags",
 		},
+	}
+	plans[plantHistoryQuery] = []string{"SEARCH history USING INDEX history_by_plant (id=? AND rowid<?)"}
+	plans[allHistoryQuery] = []string{"SEARCH history USING INTEGER PRIMARY KEY (rowid>?)"}
+	plans[forgetHistoryQuery] = []string{
+		"SEARCH history USING INTEGER PRIMARY KEY (rowid=?)", "LIST SUBQUERY 1", "SCAN history",
 	}
 	for name, page := range storetest.Filters() {
 		_, all := selectionOf(plant.Page{Limit: 100})

@@ -94,7 +94,7 @@ func do(ctx context.Context, s *sqlitestore.Store, client, k int) (err error) {
 	case w.put != nil:
 		_, _, err = s.Put(ctx, *w.put, plant.Precondition{})
 	case w.remove != nil:
-		err = s.Delete(ctx, *w.remove, plant.Precondition{})
+		err = s.Delete(ctx, *w.remove, "", plant.Precondition{})
 	case w.token != "":
 		one, _ := token.New(w.token, []token.Scope{token.Read}, time.Hour)
 		one.ID = w.token

@@ -52,7 +52,7 @@ func options() contracttest.Options {
 				{Operation: "listChanges"},
 				{Operation: "streamChanges"},
 			},
-			Sequences: slices.Concat(sequences, findSequences, changeSequences),
+			Sequences: slices.Concat(sequences, findSequences, changeSequences, historySequences),
 			Rules: contracttest.Rules{
 				Exact: true, StrictJSON: true, StrictParameters: true, StrictMediaTypes: true, Options: true, Head: true,
 				RefusesUnknown: func(operation contracttest.Operation) bool {

@@ -42,6 +42,7 @@ const (
 	combined     = "sequence, parameters that cannot be combined are refused"
 	tagsOnce     = "sequence, tags are listed once and in order across pages"
 	timesMove    = "sequence, updated_at moves with each change, created_at never"
+	entriesOfAll = "sequence, getHistory has each change, with the state before"
 	unknown      = "sequence, listChanges and streamChanges refuse an unknown position"
 )
 
@@ -153,13 +154,29 @@ var wrongServices = map[string]wrongService{
 		finder: "sequence, countPlants counts all plants", server: wrongBody("^/plants:count$", `"count":\d+`, `"count":0`),
 	},
 
+	// The history: history.go.
+	"has another kind of change": {finder: entriesOfAll, server: wrongBody("/history", `"change":"patched"`, `"change":"replaced"`)},
+	"has the state after a change": {
+		finder: entriesOfAll, server: wrongBody("/history", `"name":"third"`, `"name":"last"`),
+	},
+	"has no history of a deleted plant": {finder: entriesOfAll, server: wrongBody("/history", `{"change":"deleted".*?}},?`, "")},
+	"has the name of another token": {
+		finder: "sequence, changed_by is the name of the token", server: wrongBody("/history", `"changed_by":"static"`, `"changed_by":"x"`),
+	},
+	"ignores the cursor of a history": {
+		finder: "sequence, getHistory has pages, the newest changes first", server: wrongURI("(/history.*)&?cursor=[^&]*", "$1"),
+	},
+	"has another default of histories": {
+		finder: "sequence, a page of a history has 100 changes by default", server: wrongURI("/history$", "/history?limit=50"),
+	},
+
 	// The feed: changes.go.
 	"lacks a plant in its changes": {
 		finder: "sequence, a copy made of listChanges has every plant", server: wrongBody("^/changes[?]", `{"position":[^{}]*{[^{}]*}},`, ""),
 	},
 	"has no changes by deletions": {
 		finder: "sequence, listChanges has each write alone after the position before it",
-		server: wrongBody("^/changes[?]", `{"position":"[^"]*","id":-?\d+}`, ""),
+		server: wrongBody("^/changes[?]", `{"position":"[^"]*","id":-?\d+(,"changed_by":"[^"]*")?}`, ""),
 	},
 	"begins again at an unknown position": {finder: unknown, server: wrongURI("after="+unknownPosition, "")},
 	"ignores after of a stream":           {finder: unknown, server: wrongURI("^/changes:stream.*", "/changes:stream")},

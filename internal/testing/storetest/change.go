@@ -57,10 +57,10 @@ func change(t *testing.T, open func(t *testing.T) plant.Store) {
 		store := open(t)
 		for _, id := range []int64{math.MinInt64, -1, 0, math.MaxInt64} {
 			mustCreate(t, store, plant.Plant{ID: id, Name: "n", Tag: new("t")})
-			if err := store.Delete(timeout(t), id, plant.Precondition{}); err != nil {
+			if err := store.Delete(timeout(t), id, "", plant.Precondition{}); err != nil {
 				t.Fatalf("Delete(%d) = %v", id, err)
 			}
-			expect.Error(t, "Delete again", store.Delete(timeout(t), id, plant.Precondition{}), plant.ErrNotFound)
+			expect.Error(t, "Delete again", store.Delete(timeout(t), id, "", plant.Precondition{}), plant.ErrNotFound)
 		}
 		if got := listIDs(t, store, plant.Page{Limit: 10}); got != nil {
 			t.Errorf("plants %v are still stored", got)
@@ -78,7 +78,7 @@ func change(t *testing.T, open func(t *testing.T) plant.Store) {
 		} {
 			_, err := store.Patch(timeout(t), 1, plant.Patch{Name: new("n")}, condition)
 			expect.Error(t, "Patch "+name, err, plant.ErrNotFound)
-			expect.Error(t, "Delete "+name, store.Delete(timeout(t), 1, condition), plant.ErrNotFound)
+			expect.Error(t, "Delete "+name, store.Delete(timeout(t), 1, "", condition), plant.ErrNotFound)
 		}
 		_, _, err := store.Put(timeout(t), plant.Plant{ID: 1, Name: "n"}, plant.Precondition{IfMatch: anyVersion})
 		expect.Error(t, "Put with If-Match: *", err, plant.ErrPrecondition)

@@ -99,8 +99,8 @@ func noChange(t *testing.T, open openTwo) {
 		"put stale":      wantError(plant.ErrPrecondition, third(s.Put(timeout(t), plant.Plant{ID: 1, Name: "x"}, stale))),
 		"patch nothing":  second(s.Patch(timeout(t), 1, plant.Patch{}, plant.Precondition{})),
 		"patch stale":    wantError(plant.ErrPrecondition, second(s.Patch(timeout(t), 1, plant.Patch{Name: new("x")}, stale))),
-		"delete stale":   wantError(plant.ErrPrecondition, s.Delete(timeout(t), 1, stale)),
-		"delete nothing": wantError(plant.ErrNotFound, s.Delete(timeout(t), 2, plant.Precondition{})),
+		"delete stale":   wantError(plant.ErrPrecondition, s.Delete(timeout(t), 1, "", stale)),
+		"delete nothing": wantError(plant.ErrNotFound, s.Delete(timeout(t), 2, "", plant.Precondition{})),
 		"a batch again":  second(s.CreateAll(timeout(t), []plant.Plant{p})),
 		"a batch that fails": wantError(plant.ErrExists,
 			second(s.CreateAll(timeout(t), []plant.Plant{{ID: 5}, {ID: 1, Name: "another"}}))),
@@ -371,7 +371,7 @@ func mustPut(t *testing.T, s plant.Store, p plant.Plant) {
 
 func mustDelete(t *testing.T, s plant.Store, id int64) {
 	t.Helper()
-	must.NoError(t, s.Delete(timeout(t), id, plant.Precondition{}))
+	must.NoError(t, s.Delete(timeout(t), id, "", plant.Precondition{}))
 }
 
 // wantError returns nil if an error is the one that is wanted.

@@ -155,8 +155,15 @@ func target(t *testing.T, p Place) {
 	tokens := []token.Token{first, second, bare}
 	must.NoError(t, target.AddPlants(timeout(t), plants[:3]))
 	must.NoError(t, target.AddPlants(timeout(t), plants[3:]))
+	history := []plant.HistoryEntry{
+		{Number: 3, Plant: copied, Change: plant.Replaced, At: time.UnixMicro(5_000_000).UTC(), By: "Ann\x00"},
+		{Number: 7, Plant: plants[0], Change: plant.Deleted, At: time.UnixMicro(6_000_000).UTC()},
+	}
+	must.NoError(t, target.AddHistory(timeout(t), history[:1]))
+	must.NoError(t, target.AddHistory(timeout(t), history[1:]))
 	must.NoError(t, target.AddTokens(timeout(t), tokens))
 	wantHeld(t, target, plants, tokens)
+	wantHistory(t, target, history)
 	must.NoError(t, target.Publish(timeout(t)))
 	must.NoError(t, target.Close())
 
@@ -165,6 +172,7 @@ func target(t *testing.T, p Place) {
 	must.NoError(t, s.Ready(timeout(t)))
 	must.NoError(t, s.Snapshot(timeout(t), func(held store.Snapshot) error {
 		wantHeld(t, held, plants, tokens)
+		wantHistory(t, held, history)
 		return nil
 	}))
 	wantStored(t, s, copied)
@@ -173,10 +181,33 @@ func target(t *testing.T, p Place) {
 		t.Errorf("List by tag = %d plants, %v, want 1", len(tagged), err)
 	}
 	wantNames(t, s, slices.Clone(plants), rand.New(rand.NewPCG(7, 8)))
-	must.NoError(t, s.Delete(timeout(t), 100, plant.Precondition{IfMatch: etags(copied.ETag)}))
+	must.NoError(t, s.Delete(timeout(t), 100, "", plant.Precondition{IfMatch: etags(copied.ETag)}))
 	mustCreate(t, s, plant.Plant{ID: 100, Name: copied.Name, Tag: copied.Tag})
 	if mustGet(t, s, 100).ETag == copied.ETag {
 		t.Error("an ETag of a copied plant is used again")
+	}
+	entries, _, err := s.History(timeout(t), 100, plant.HistoryPage{Limit: 5})
+	if errors.Is(err, plant.ErrNoChanges) {
+		return // a sharded store keeps what was copied, and adds nothing
+	}
+	if err != nil || len(entries) != 2 || entries[0].Number <= history[1].Number || entries[1].By != "Ann\x00" {
+		t.Errorf("after a delete the history is %+v, %v", entries, err)
+	}
+}
+
+// wantHistory fails unless a snapshot has exactly these entries.
+func wantHistory(t *testing.T, s store.Snapshot, want []plant.HistoryEntry) {
+	t.Helper()
+	var got []plant.HistoryEntry
+	for after, more := int64(0), true; more; after = got[len(got)-1].Number {
+		var entries []plant.HistoryEntry
+		var err error
+		entries, more, err = s.History(timeout(t), after, 1)
+		must.NoError(t, err)
+		got = append(got, entries...)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the history (-want +got):\n%s", diff)
 	}
 }
 
@@ -185,6 +216,9 @@ func notEmpty(t *testing.T, place func(t *testing.T) Place) {
 	for name, fill := range map[string]func(store.Store) error{
 		"a plant": func(s store.Store) error { return s.Create(timeout(t), plant.Plant{ID: 1}) },
 		"a token": func(s store.Store) error { return s.CreateToken(timeout(t), tok) },
+		"a history": func(s store.Store) error {
+			return errors.Join(s.Create(timeout(t), plant.Plant{ID: 1}), s.Delete(timeout(t), 1, "", plant.Precondition{}))
+		},
 	} {
 		p := place(t)
 		s := mustOpen(t, p)
@@ -275,7 +309,7 @@ func states(t *testing.T, p Place) {
 			_, _, err := s.Put(timeout(t), plant.Plant{ID: 1, Name: "n"}, plant.Precondition{})
 			return err
 		}},
-		{"Delete", func() error { return s.Delete(timeout(t), 1, plant.Precondition{}) }},
+		{"Delete", func() error { return s.Delete(timeout(t), 1, "", plant.Precondition{}) }},
 		{"BeginEpoch again", func() error { return s.BeginEpoch(timeout(t)) }},
 	} {
 		must.NoError(t, change.make())

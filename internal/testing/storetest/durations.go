@@ -37,9 +37,10 @@ func Durations(t *testing.T, s store.Store) {
 		"count":      func() { _, _, _ = s.Count(ctx, plant.Page{Limit: 1}) },
 		"tags":       func() { _, _, _ = s.Tags(ctx, plant.TagPage{Limit: 1}) },
 		"changes":    func() { _, _, _ = s.Changes(ctx, nil, 1) },
+		"history":    func() { _, _, _ = s.History(ctx, 1, plant.HistoryPage{Limit: 1}) },
 		"put":        func() { _, _, _ = s.Put(ctx, p, some) },
 		"patch":      func() { _, _ = s.Patch(ctx, 1, plant.Patch{}, some) },
-		"delete":     func() { _ = s.Delete(ctx, 1, some) },
+		"delete":     func() { _ = s.Delete(ctx, 1, "", some) },
 		"token":      func() { _, _ = s.Token(ctx, "unknown") },
 	}
 	for operation := range calls {

@@ -49,7 +49,7 @@ func followers(t *testing.T, open func(t *testing.T) (one, two store.Store)) {
 				case 4:
 					_, err = s.Patch(ctx, id, plant.Patch{Name: &name}, plant.Precondition{})
 				default:
-					err = s.Delete(ctx, id, plant.Precondition{})
+					err = s.Delete(ctx, id, "", plant.Precondition{})
 				}
 				if err == nil {
 					written.Add(1)

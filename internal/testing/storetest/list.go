@@ -111,7 +111,7 @@ func list(t *testing.T, open func(t *testing.T) plant.Store) {
 					return
 				}
 				if i%2 == 0 {
-					if err := store.Delete(timeout(t), temporary.ID, plant.Precondition{}); err != nil {
+					if err := store.Delete(timeout(t), temporary.ID, "", plant.Precondition{}); err != nil {
 						t.Errorf("Delete(%d) = %v", temporary.ID, err)
 						return
 					}

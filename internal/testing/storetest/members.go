@@ -54,8 +54,9 @@ func plantMembers(t *testing.T, s store.Store) {
 	wantMembers(t, s, "Put", replaced)
 
 	patched := replaced // keeps what the write has read
-	patched.Name = "patched"
-	stored, err = s.Patch(timeout(t), created.ID, plant.Patch{Name: &patched.Name}, plant.Precondition{})
+	patched.Name, patched.ChangedBy = "patched", "patcher"
+	patch := plant.Patch{Name: &patched.Name, ChangedBy: patched.ChangedBy}
+	stored, err = s.Patch(timeout(t), created.ID, patch, plant.Precondition{})
 	must.NoError(t, err)
 	if !stored.CreatedAt.Equal(before.CreatedAt) {
 		t.Errorf("Patch changes the time of creation from %v to %v", before.CreatedAt, stored.CreatedAt)

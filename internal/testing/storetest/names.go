@@ -30,7 +30,7 @@ func names(t *testing.T, open func(t *testing.T) plant.Store) {
 			case !known:
 				mustCreate(t, store, p)
 			case random.IntN(3) == 0:
-				must.NoError(t, store.Delete(timeout(t), p.ID, plant.Precondition{}))
+				must.NoError(t, store.Delete(timeout(t), p.ID, "", plant.Precondition{}))
 				delete(model, p.ID)
 				continue
 			default:

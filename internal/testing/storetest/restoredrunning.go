@@ -70,7 +70,7 @@ func writeSomething(t *testing.T, s store.Store, random *rand.Rand, step int) {
 	id := random.Int64N(8)
 	switch random.IntN(4) {
 	case 0:
-		if err := s.Delete(timeout(t), id, plant.Precondition{}); err != nil && !errors.Is(err, plant.ErrNotFound) {
+		if err := s.Delete(timeout(t), id, "", plant.Precondition{}); err != nil && !errors.Is(err, plant.ErrNotFound) {
 			t.Fatal(err)
 		}
 	case 1:

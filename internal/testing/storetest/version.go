@@ -38,7 +38,7 @@ func version(t *testing.T, open func(t *testing.T) plant.Store) {
 			expect.Error(t, "Put with "+name, err, plant.ErrPrecondition)
 			_, err = store.Patch(timeout(t), 1, plant.Patch{Name: new("second")}, condition)
 			expect.Error(t, "Patch with "+name, err, plant.ErrPrecondition)
-			expect.Error(t, "Delete with "+name, store.Delete(timeout(t), 1, condition), plant.ErrPrecondition)
+			expect.Error(t, "Delete with "+name, store.Delete(timeout(t), 1, "", condition), plant.ErrPrecondition)
 			wantStored(t, store, current)
 		}
 	})
@@ -59,7 +59,7 @@ func version(t *testing.T, open func(t *testing.T) plant.Store) {
 			must.NoError(t, err)
 			wantStored(t, store, after)
 		}
-		if err := store.Delete(timeout(t), 1, plant.Precondition{IfMatch: etags(mustGet(t, store, 1).ETag)}); err != nil {
+		if err := store.Delete(timeout(t), 1, "", plant.Precondition{IfMatch: etags(mustGet(t, store, 1).ETag)}); err != nil {
 			t.Errorf("Delete with If-Match of the ETag = %v", err)
 		}
 	})
@@ -78,7 +78,7 @@ func version(t *testing.T, open func(t *testing.T) plant.Store) {
 				}
 				seen[p.ETag] = true
 			}
-			must.NoError(t, store.Delete(timeout(t), 1, plant.Precondition{}))
+			must.NoError(t, store.Delete(timeout(t), 1, "", plant.Precondition{}))
 		}
 	})
 

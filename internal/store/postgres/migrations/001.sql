@@ -8,7 +8,8 @@ CREATE TABLE plants (
   version    BIGINT NOT NULL, -- 64 random bits, drawn anew by every write
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL,
-  name_key   BYTEA            -- the key of the name; see NameKey of package plant
+  name_key   BYTEA,           -- the key of the name; see NameKey of package plant
+  changed_by BYTEA  NOT NULL DEFAULT '' -- who stored this version; empty: not known
 );
 
 -- Finds the plants with one tag in the order of their ids.
@@ -49,6 +50,27 @@ CREATE TABLE changes (
   ids      BIGINT[] NOT NULL,    -- of the plants that the transaction changed
   at       BIGINT   NOT NULL
 );
+
+-- Each change that ends a state of a plant adds one row here, after the row of its transaction in changes:
+-- see HistoryEntry of package plant. The columns from name on are the state. It stays on the coordinator if the
+-- plants are spread over several servers.
+CREATE TABLE history (
+  number     BIGINT PRIMARY KEY, -- one more than the highest
+  id         BIGINT NOT NULL,    -- of the plant
+  position   BIGINT NOT NULL,    -- of the transaction in changes; 0: a copy has brought the row
+  change     BYTEA  NOT NULL,
+  at         BIGINT NOT NULL,
+  actor      BYTEA  NOT NULL,
+  name       BYTEA  NOT NULL,
+  tag        BYTEA,
+  version    BIGINT NOT NULL,
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  changed_by BYTEA  NOT NULL
+);
+
+-- Finds the history of a plant.
+CREATE INDEX history_by_plant ON history (id, number);
 
 -- Has one row. A transaction locks it before it reads the highest position, and
 -- keeps the lock until its commit. So the order of the positions is the order of

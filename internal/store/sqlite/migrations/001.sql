@@ -16,7 +16,8 @@ CREATE TABLE plants (
   version    INTEGER NOT NULL, -- 64 random bits, drawn anew by every write
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
-  name_key   TEXT              -- the key of the name; see NameKey of package plant
+  name_key   TEXT,             -- the key of the name; see NameKey of package plant
+  changed_by TEXT    NOT NULL DEFAULT '' -- who stored this version; empty: not known
 ) STRICT;
 
 -- Finds the plants with one tag in the order of their ids: the id is the rowid, which every
@@ -54,6 +55,26 @@ CREATE TABLE changes (
   ids      TEXT    NOT NULL,    -- of the plants that the transaction changed; a JSON array
   at       INTEGER NOT NULL
 ) STRICT;
+
+-- Each change that ends a state of a plant adds one row here: see HistoryEntry of package plant. The columns
+-- from name on are the state.
+CREATE TABLE history (
+  number     INTEGER PRIMARY KEY, -- drawn by SQLite: one more than the highest
+  id         INTEGER NOT NULL,    -- of the plant
+  position   INTEGER NOT NULL,    -- of the transaction in changes; 0: a copy has brought the row
+  change     TEXT    NOT NULL,
+  at         INTEGER NOT NULL,
+  actor      TEXT    NOT NULL,
+  name       TEXT    NOT NULL,
+  tag        TEXT,
+  version    INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  changed_by TEXT    NOT NULL
+) STRICT;
+
+-- Finds the history of a plant. Each entry ends with the number, which is the rowid.
+CREATE INDEX history_by_plant ON history (id);
 
 -- See Position of package plant. There is always an epoch.
 CREATE TABLE epochs (
