@@ -26,13 +26,15 @@ var completionScripts embed.FS
 
 // choices are the values of the flags that take one of a few values.
 var choices = map[string][]string{
-	"from":         {"now", "start"},
-	"format":       {string(transfer.CSV), string(transfer.NDJSON)},
-	"log-requests": {logFailed, logAll},
-	"on-gone":      {onGoneRestart, "stop"},
-	"page":         {pageOn, "off"},
-	"scope":        {string(token.Read), string(token.Write), "read,write"},
-	"separator":    slices.Sorted(maps.Keys(transfer.Separators)),
+	"from":            {"now", "start"},
+	"format":          {string(transfer.CSV), string(transfer.NDJSON)},
+	"history-names":   {pageOn, "off"},
+	"log-requests":    {logFailed, logAll},
+	"oidc-name-claim": {"sub", "email", "preferred_username"},
+	"on-gone":         {onGoneRestart, "stop"},
+	"page":            {pageOn, "off"},
+	"scope":           {string(token.Read), string(token.Write), "read,write"},
+	"separator":       slices.Sorted(maps.Keys(transfer.Separators)),
 }
 
 // complete prints the possible next words. The command line ends with the word

@@ -51,6 +51,9 @@ To try the service, let it print a token; to serve other machines, use TLS:
 			textFlag("tls-key", "", "read the private key of the certificate from `FILE` (PEM)"),
 			boolFlag("read-only", "refuse writes with 503 and store nothing, for instance while the store is "+
 				"copied; reads work as always"),
+			historyFlag(),
+			choiceFlag("history-names", pageOn, "show who has changed a plant: `on|off`; every token with the scope "+
+				"read sees the names"),
 			choiceFlag("page", pageOn, "serve a page for people at /: `on|off`; it needs a token to show plants"),
 			boolFlag("print-token", "print a token that is valid for 24 hours or until the service stops, a link "+
 				"to the page and a curl command that use it"),
@@ -92,12 +95,14 @@ To try the service, let it print a token; to serve other machines, use TLS:
 					ReadOnly: command.Bool("read-only"),
 					MaxBody:  maxBody,
 					Page:     command.String("page") == pageOn,
+					NoNames:  command.String("history-names") != pageOn,
 					LogAll:   command.String("log-requests") == logAll,
 					LogSlow:  command.Duration("log-slow"),
 				},
 				Build:    thisBuild(sys),
 				Settings: changedSettings(sys, command),
 			}
+			config.KeepHistory = command.Duration("history")
 			if err := setLimits(&config, command); err != nil {
 				return err
 			}
@@ -109,6 +114,23 @@ To try the service, let it print a token; to serve other machines, use TLS:
 // minBody is the smallest --max-body. The longest plant needs 15 KB if each character is
 // escaped as two surrogates.
 const minBody = 16 << 10
+
+// historyFlag is --history: how long the history is kept.
+func historyFlag() cli.Flag {
+	flag := durationFlag("history", time.Hour, 90*24*time.Hour, "keep the earlier states of plants, and who has changed "+
+		"them, for `TIME`, as in 90d or 1y, or forever, or off")
+	parseTime := flag.Config
+	flag.Config = func(text string) (time.Duration, error) {
+		switch text {
+		case "off":
+			return 0, nil
+		case "forever":
+			return server.Forever, nil
+		}
+		return parseTime(text)
+	}
+	return flag
+}
 
 // changedSettings returns the flags of a command that differ from their defaults, as
 // attributes of a log line without secrets. It leaves out --addr, --admin-addr and
@@ -260,6 +282,8 @@ func oidcFlags() []cli.Flag {
 		boolFlag("oidc-require-at-jwt", "refuse tokens of the provider whose type is not at+jwt (RFC 9068)"),
 		textFlag("oidc-client-id", "", "let people sign in to the page at the provider, as its public client `ID`, "+
 			"with the authorization code flow and PKCE"),
+		choiceFlag("oidc-name-claim", "sub", "take the name of a person, which stands beside their changes, from the claim "+
+			"`sub|email|preferred_username`"),
 		durationFlag("oidc-max-lifetime", time.Second, oidc.DefaultMaxLifetime, "refuse tokens of the provider that are valid "+
 			"for longer than `TIME`: token revoke does not reach them"),
 	}
@@ -272,6 +296,7 @@ func oidcConfig(command *cli.Command) (oidc.Config, error) {
 		Audience:     command.String("oidc-audience"),
 		ScopeClaim:   command.String("oidc-scope-claim"),
 		ScopePrefix:  command.String("oidc-scope-prefix"),
+		NameClaim:    command.String("oidc-name-claim"),
 		RequireATJWT: command.Bool("oidc-require-at-jwt"),
 		MaxLifetime:  command.Duration("oidc-max-lifetime"),
 		ClientID:     command.String("oidc-client-id"),

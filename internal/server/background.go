@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -24,6 +25,19 @@ func keepChanges(ctx context.Context, log *slog.Logger, s store.Store, age time.
 	return ticker.Start(ctx, min(forgetInterval, age), func(ctx context.Context) {
 		if err := s.ForgetChanges(ctx, time.Now().Add(-age)); err != nil && ctx.Err() == nil {
 			log.Warn("cannot forget old changes", "err", err)
+		}
+	})
+}
+
+// Forever is a KeepHistory without an end.
+const Forever time.Duration = math.MaxInt64
+
+// keepHistory removes the entries of the history that are older than age, until the returned
+// function is called.
+func keepHistory(ctx context.Context, log *slog.Logger, s store.Store, age time.Duration) (stop func()) {
+	return ticker.Start(ctx, forgetInterval, func(ctx context.Context) {
+		if err := s.ForgetHistory(ctx, time.Now().Add(-age)); err != nil && ctx.Err() == nil {
+			log.Warn("cannot remove the old history", "err", err)
 		}
 	})
 }

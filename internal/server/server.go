@@ -53,6 +53,7 @@ type Config struct {
 	PrintToken      bool          // print a token that is valid for 24 hours or until the service stops
 	NotifySocket    string        // of the service manager; empty: none
 	KeepChanges     time.Duration // how long changes are kept for clients that follow
+	KeepHistory     time.Duration // how long the history of the plants is kept; 0: there is none
 	Build           Build         // of the program, for the metrics and the log
 	Settings        []any         // that differ from their defaults, for the log: [slog.Attr] without secrets
 }
@@ -193,6 +194,12 @@ func (s *service) openStore(ctx context.Context) (err error) {
 		s.log.Warn("requests for changes get 503", "err", err)
 	}
 	s.atClose(keepChanges(ctx, s.log, s.store, s.config.KeepChanges))
+	if s.config.KeepHistory == 0 {
+		s.store.StopHistory()
+	}
+	if s.config.KeepHistory != Forever {
+		s.atClose(keepHistory(ctx, s.log, s.store, s.config.KeepHistory))
+	}
 	s.metrics.MustRegister(writeMetrics(s.health))
 	return nil
 }
