@@ -58,7 +58,7 @@ func (sys system) redact(s string) string {
 	return token.Redact(open.RedactPasswords(s), sys.getenv("PLANTSTORE_TOKEN"))
 }
 
-// The exit statuses of import, export, changes and webhook, beside 0 and 1.
+// The exit statuses of import, export, changes, history and webhook, beside 0 and 1.
 const (
 	statusRefused     = 2
 	statusUnavailable = 3
@@ -91,6 +91,8 @@ func run(ctx context.Context, sys system, args []string) error {
 			importCommand(sys),
 			exportCommand(sys),
 			changesCommand(sys),
+			historyCommand(sys),
+			forgetCommand(sys),
 			webhookCommand(sys),
 			backupCommand(sys),
 			restoreCommand(sys),
