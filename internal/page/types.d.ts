@@ -10,6 +10,7 @@ export type Textual<T> = T extends object ? { [K in keyof T]: K extends "id" ? s
 export type Plant = Textual<Schemas["StoredPlant"]>;
 export type NewPlant = Textual<Schemas["NewPlant"]>;
 export type Content = Schemas["Plant"];
+export type HistoryEntry = Textual<Schemas["HistoryEntry"]>;
 export type Change = Textual<Schemas["Change"]>;
 
 // What an operation takes and returns.

@@ -77,7 +77,7 @@ async function learn() {
   document.body.classList.toggle("writer", isWriter);
   for (const id of ["new", "import"]) $(id).hidden = !isWriter;
   tell("banner", isReadOnly ? "The service is read-only for now: you can look, but not change anything." : "");
-  tell("account-name", token.isOfProvider() ? "Signed in" : name); // the name would be that of the client
+  tell("account-name", token.isOfProvider() ? "Signed in" : name); // the name may be a number of the provider
   tell("account-scopes", scopes.includes("write") ? "You can read and change plants." : "You can read plants, but not change them.");
   const day = expires && new Date(expires).toLocaleDateString("en", { dateStyle: "long" });
   tell("account-expires", token.isOfProvider() ? "" : day ? `The token expires on ${day}.` : "The token does not expire.");

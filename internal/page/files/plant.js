@@ -4,6 +4,7 @@
 import { Failure, on, send, wrongId } from "./api.js";
 import { $, brief, choice, input, isWriter, make, shown, tell, time } from "./dom.js";
 import { edits, go, view } from "./filter.js";
+import { recent } from "./history.js";
 import { apply, focus, selected } from "./table.js";
 /** @import {Change, Content, Plant} from "./types" */
 
@@ -59,13 +60,25 @@ function fill(stored, note = "") {
   $("save").textContent = stored ? "Save" : "Create";
   $("delete").hidden = !stored;
   const times = stored ? { Created: stored.created_at, Changed: stored.updated_at } : {};
-  const items = Object.entries(times).flatMap(([what, at]) => [make("dt", {}, what), make("dd", {}, time(at))]);
+  const by = stored?.changed_by ? ` by ${brief(stored.changed_by)}` : "";
+  const items = Object.entries(times).flatMap(([what, at]) => [make("dt", {}, what), make("dd", {}, time(at), what === "Changed" ? by : "")]);
   $("plant-times").replaceChildren(...items);
   say(note);
+  past(stored?.id ?? "");
   const wasConflict = !$("conflict").hidden;
   turn("plant-form");
   if (wasConflict) $("panel-title").focus();
 }
+
+/** Shows the last changes of a plant, and lets a writer bring back a state: with the condition that nobody has
+ *  changed the plant since. @param {string} id */
+const past = (id) => void recent(id, plant, isWriter() ? (content) => once(async () => {
+  const headers = plant ? { "If-Match": `"${plant.etag}"` } : { "If-None-Match": "*" };
+  const { body: stored } = await send("put", "/plants/{id}", { id, body: content, headers: /** @type {Record<string, string>} */ (headers) });
+  apply([{ id, plant: stored }]);
+  form.hidden = false;
+  fill(stored, "Brought back.");
+})() : undefined);
 
 /** Fills the fields with what was saved. What was typed while it was being saved stays, and is not saved yet.
  *  @type {(stored: Plant, sent: string[], note: string) => void} */
@@ -86,6 +99,7 @@ export async function show(last) {
   [plant, opened, form.inert] = [undefined, null, true];
   document.body.classList.toggle("beside", wanted !== null);
   $("panel").hidden = wanted === null;
+  past("");
   if (wanted === null) return void (wasOpen && focus(last));
   $("import-panel").hidden = true;
   if (wanted === "new") {
@@ -102,6 +116,7 @@ export async function show(last) {
     form.hidden = true;
     tell("panel-title", brief(wanted));
     report(error);
+    past(error instanceof Failure && error.code === 40401 ? wanted : "");
   }
   $("panel-title").focus();
 }
