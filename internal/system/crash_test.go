@@ -22,7 +22,8 @@ import (
 
 // TestCrash kills the service at random moments with SIGKILL while clients write, and
 // others follow its changes. Then the service must have exactly what was acknowledged,
-// and each follower the same, without having begun again. PLANTSTORE_TEST_CRASH_ROUNDS is
+// each follower the same, without having begun again, and the history of each plant what its writer
+// has changed, and nothing else. PLANTSTORE_TEST_CRASH_ROUNDS is
 // the number of kills. Package powercut looks at the files that a crash leaves at many
 // moments.
 //
@@ -37,7 +38,7 @@ func TestCrash(t *testing.T) {
 	m := &mortal{store: filepath.Join(t.TempDir(), "plants.db")}
 	m.start(t)
 	defer func() { m.kill() }()
-	w := &writers{t: t, size: 2000, plants: map[int64]string{}}
+	w := &writers{t: t, size: 2000, plants: map[int64]string{}, history: map[int64][]client.HistoryEntry{}}
 	w.fill(m.client(t))
 
 	ctx, cancel := context.WithCancel(t.Context())
@@ -76,6 +77,7 @@ func TestCrash(t *testing.T) {
 	if !maps.Equal(names, w.plants) {
 		t.Errorf("the service has %d plants, which are not the %d that were acknowledged", len(names), len(w.plants))
 	}
+	w.wantHistory(m.client(t), plants)
 	for _, f := range followers {
 		f.wantCopy(t, plants)
 		f.wantGone(t, 0)
@@ -163,7 +165,18 @@ func (m *mortal) httpClient() *http.Client {
 // client returns a client that tries each request until the service responds.
 func (m *mortal) client(t *testing.T) *client.Client {
 	t.Helper()
-	c, err := client.New(crashURL, client.WithToken(program.Token), client.WithHTTPClient(m.httpClient()),
+	return m.clientWith(t, program.Token)
+}
+
+// named returns a client with a token of its own, which has a name.
+func (m *mortal) named(t *testing.T, name string) *client.Client {
+	t.Helper()
+	return m.clientWith(t, strings.TrimSpace(program.Output(t, "token", "create", "--store", m.store, "--name", name)))
+}
+
+func (m *mortal) clientWith(t *testing.T, token string) *client.Client {
+	t.Helper()
+	c, err := client.New(crashURL, client.WithToken(token), client.WithHTTPClient(m.httpClient()),
 		client.WithAttempts(1_000_000),
 		client.WithBackoff(func(context.Context, int, error) time.Duration { return 5 * time.Millisecond }))
 	must.NoError(t, err)

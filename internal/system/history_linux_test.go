@@ -36,8 +36,8 @@ const (
 // TestDrillHistories lets clients of two servers write and read the same few plants, while backends
 // of PostgreSQL are killed, it crashes, and the primary changes.
 // In each round the clients have other plants. What they have sent and learnt must be a history
-// that the document allows (plantModel), and the followers of both servers must have every change
-// once, in an order that fits.
+// that the document allows (plantModel), the followers of both servers must have every change
+// once, in an order that fits, and the history of each plant must have every change once, by its client.
 func TestDrillHistories(t *testing.T) {
 	h := newHistories(t)
 	faults := []struct {
@@ -72,7 +72,8 @@ type histories struct {
 	dsn              string
 	servers          [2]*program.Server
 	web              *http.Client
-	impatient        bool // the clients hang up now and then
+	impatient        bool     // the clients hang up now and then
+	tokens           []string // of the clients
 	began            time.Time
 	stop             context.CancelFunc
 	followers        []*historyFollower
@@ -87,6 +88,7 @@ type histories struct {
 	undecided  int
 	faults     map[string]int
 	outages    []time.Duration // from a failover to the next success
+	entries    int             // in the histories of the plants
 }
 
 func newHistories(t *testing.T) *histories {
@@ -102,6 +104,10 @@ func newHistories(t *testing.T) *histories {
 	h.waitForStandby()
 	for i := range h.servers {
 		h.servers[i] = program.OneOf(t, h.dsn)
+	}
+	for client := range historyClients + 1 {
+		text := program.Output(t, "token", "create", "--store", h.dsn, "--name", nameOfClient(client))
+		h.tokens = append(h.tokens, strings.TrimSpace(text))
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	h.stop = func() { cancel(); h.following.Wait() }
@@ -150,6 +156,9 @@ func (h *histories) round(number int64, name string, inflict func()) {
 		}
 	}
 	h.check(name)
+	for _, id := range ids {
+		h.checkEntries(id)
+	}
 	for _, f := range h.followers {
 		wait.Until(h.t, "a follower has what is stored", func() bool { return f.has(ids, h.final) })
 	}
@@ -206,6 +215,7 @@ func (h *histories) next(id int64) historyInput {
 // operate sends an operation, and adds it to the history. It returns false if its outcome is
 // not known. A read without a response says nothing.
 func (h *histories) operate(client, server int, in historyInput) (known bool) {
+	in.By = nameOfClient(client)
 	method, path, body := "GET", fmt.Sprint("/plants/", in.ID), ""
 	texts := map[string]any{}
 	if in.Name != "" {
@@ -231,7 +241,7 @@ func (h *histories) operate(client, server int, in historyInput) (known bool) {
 		body = string(text)
 	}
 	r := h.servers[server]
-	headers := http.Header{}
+	headers := http.Header{"Authorization": {"Bearer " + h.tokens[client]}}
 	if in.IfMatch != (version{}) {
 		headers.Set("If-Match", `"`+in.IfMatch.ETag+`"`)
 	}

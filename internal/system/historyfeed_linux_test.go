@@ -83,7 +83,7 @@ func versionOf(p *client.Plant) *version {
 	if p == nil {
 		return nil
 	}
-	v := &version{Name: p.Name, ETag: string(p.ETag)}
+	v := &version{Name: p.Name, ETag: string(p.ETag), By: p.ChangedBy}
 	if p.Tag != nil {
 		v.Tag = *p.Tag
 	}
@@ -256,7 +256,7 @@ func (h *histories) figures() {
 	for _, name := range slices.Sorted(maps.Keys(h.faults)) {
 		faults = append(faults, fmt.Sprint(h.faults[name], " × ", name))
 	}
-	h.t.Logf("figures: %d operations in %d histories (%d not decided), %v; %s; a success %v after the primary was killed; %d changes for each of %d followers; %v",
-		len(h.all), historyRounds*historyPlants, h.undecided, outcomes, strings.Join(faults, ", "), h.outages,
+	h.t.Logf("figures: %d operations in %d histories (%d not decided), %v; %d entries in the histories of plants; %s; a success %v after the primary was killed; %d changes for each of %d followers; %v",
+		len(h.all), historyRounds*historyPlants, h.undecided, outcomes, h.entries, strings.Join(faults, ", "), h.outages,
 		len(h.followers[0].changes), len(h.followers), time.Since(h.began).Round(time.Second))
 }

@@ -22,14 +22,18 @@ const (
 // historyInput is an operation on a plant.
 type historyInput struct {
 	Operation string // create, put, patch, delete or get
+	By        string // the name of the client
 	ID        int64
 	Name, Tag string
 	IfMatch   version // the zero value: any
 	IfNone    bool    // If-None-Match: *
 }
 
-// version is a plant that a client has seen. Each write has a name or a tag of its own.
-type version struct{ Name, Tag, ETag string }
+// version is a plant that a client has seen, in JSON as the service has it. Each write has a name or a tag of its own.
+type version struct {
+	Name, Tag, ETag string
+	By              string `json:"changed_by"`
+}
 
 // historyOutput is what a client has learnt of an operation. Plant is set if it has the plant.
 type historyOutput struct {
@@ -85,7 +89,7 @@ func stepPlant(s plantState, in historyInput, out historyOutput) (possible bool,
 
 // expected returns the outcome of an operation that gets a response, and the state after it.
 func expected(s plantState, in historyInput) (outcome, plantState) {
-	written := plantState{Exists: true, Plant: version{Name: in.Name, Tag: in.Tag}}
+	written := plantState{Exists: true, Plant: version{Name: in.Name, Tag: in.Tag, By: in.By}}
 	switch in.Operation {
 	case "get":
 		if !s.Exists {
@@ -115,7 +119,7 @@ func expected(s plantState, in historyInput) (outcome, plantState) {
 	if in.Operation == "delete" {
 		return succeeded, plantState{}
 	}
-	patched := version{Name: cmp.Or(in.Name, s.Plant.Name), Tag: cmp.Or(in.Tag, s.Plant.Tag)}
+	patched := version{Name: cmp.Or(in.Name, s.Plant.Name), Tag: cmp.Or(in.Tag, s.Plant.Tag), By: in.By}
 	return succeeded, plantState{Exists: true, Plant: patched}
 }
 
@@ -160,6 +164,7 @@ func TestPlantModel(t *testing.T) {
 		{"a plant has two etags", []step{create, get(a), get(version{Name: "a", ETag: "3"})}, false},
 		{"a create that was acknowledged is lost", []step{create, gone}, false},
 		{"a put matches", []step{create, get(a), put(a, succeeded), get(b)}, true},
+		{"a plant has the name of another client", []step{create, get(version{Name: "a", ETag: "1", By: "another"})}, false},
 		{"a put ignores If-Match", []step{create, get(a), put(version{Name: "a", ETag: "3"}, succeeded)}, false},
 		{"a put that matches is refused", []step{create, get(a), put(a, failedCondition)}, false},
 		{"a read is stale", []step{create, get(a), put(a, succeeded), get(a)}, false},

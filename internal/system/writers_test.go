@@ -24,9 +24,13 @@ type writers struct {
 	size   int64 // the IDs below it are written again and again
 	writes atomic.Int64
 
-	mu     sync.Mutex
-	plants map[int64]string // the names of the acknowledged plants
+	mu      sync.Mutex
+	plants  map[int64]string                // the names of the acknowledged plants
+	history map[int64][]client.HistoryEntry // what the acknowledged changes have added, oldest first; of the plants before, only the names
 }
+
+// nameOfWriter is the name of the token of writer n.
+func nameOfWriter(n int64) string { return fmt.Sprint("writer ", n) }
 
 // fill creates the plants with the IDs below size, which is a multiple of 1000.
 func (w *writers) fill(c *client.Client) {
@@ -46,7 +50,7 @@ func (w *writers) fill(c *client.Client) {
 func (w *writers) start(m *mortal) (stop func()) {
 	var clients [writerCount]*client.Client // each with connections of its own
 	for n := range clients {
-		clients[n] = m.client(w.t)
+		clients[n] = m.named(w.t, nameOfWriter(int64(n)))
 	}
 	return wait.Repeat(writerCount, func(n int) bool {
 		w.write(clients[n], int64(n))
@@ -100,8 +104,48 @@ func (w *writers) write(c *client.Client, n int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, id := range ids {
+		if before, exists := w.plants[id]; exists && w.history != nil {
+			entry := client.HistoryEntry{Change: client.Replaced, ChangedBy: nameOfWriter(n), Plant: client.Plant{Name: before}}
+			if name == "" {
+				entry.Change = client.Deleted
+			}
+			w.history[id] = append(w.history[id], entry)
+		}
 		if w.plants[id] = name; name == "" {
 			delete(w.plants, id)
 		}
 	}
+}
+
+// wantHistory fails unless each plant has exactly the history that was acknowledged, and each state is
+// followed by the one that its change has stored.
+func (w *writers) wantHistory(c *client.Client, present map[int64]client.Plant) {
+	w.t.Helper()
+	entries := 0
+	for id := range w.size {
+		want := w.history[id]
+		after, exists := present[id]
+		for entry, err := range c.History(w.t.Context(), id) {
+			must.NoError(w.t, err)
+			entries++
+			if len(want) == 0 {
+				w.t.Errorf("plant %d has an entry of a change that was not acknowledged: %+v", id, entry)
+				break
+			}
+			last := want[len(want)-1]
+			want = want[:len(want)-1]
+			if entry.Change != last.Change || entry.ChangedBy != last.ChangedBy || entry.Plant.Name != last.Plant.Name {
+				w.t.Errorf("plant %d has the entry %+v, want %+v", id, entry, last)
+			}
+			isFollowed := exists && after.ChangedBy == entry.ChangedBy && after.UpdatedAt.Equal(entry.ChangedAt)
+			if entry.Change != client.Deleted && !isFollowed {
+				w.t.Errorf("after the change %+v plant %d is %+v", entry, id, after)
+			}
+			after, exists = entry.Plant, true
+		}
+		if len(want) > 0 {
+			w.t.Errorf("plant %d lacks %d entries of changes that were acknowledged", id, len(want))
+		}
+	}
+	w.t.Logf("figures: %d changes have one entry each", entries)
 }
