@@ -163,8 +163,11 @@ func changeOf(id, data string) (client.Change, error) {
 		return client.Change{}, errors.New("the event with the id " + id + " has the position " + c.Position)
 	}
 	change := client.Change{Position: client.Position(id), ID: c.ID}
+	if c.ChangedBy != nil {
+		change.ChangedBy = *c.ChangedBy
+	}
 	if p := c.Plant; p != nil {
-		change.Plant = &client.Plant{ID: p.ID, Name: p.Name, Tag: p.Tag, ETag: client.ETag(p.ETag), CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt}
+		change.Plant = &client.Plant{ID: p.ID, Name: p.Name, Tag: p.Tag, ETag: client.ETag(p.ETag), CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt, ChangedBy: change.ChangedBy}
 	}
 	return change, nil
 }
