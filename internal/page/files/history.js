@@ -39,7 +39,7 @@ export async function recent(id, present, bring) {
     const isPresent = present && plant.name === present.name && plant.tag === present.tag;
     if (!bring || isPresent) return line;
     const button = make("button", { type: "button", class: "quiet" }, "Bring this back");
-    button.setAttribute("aria-label", `Bring back “${brief(plant.name)}”`);
+    button.setAttribute("aria-label", `Bring this back: “${brief(plant.name)}”`);
     button.onclick = () => bring(content);
     line.append(" ", button);
     return line;

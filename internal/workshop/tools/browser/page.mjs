@@ -971,6 +971,30 @@ describe("the page", { concurrency: 2 }, () => {
     assert.equal((await api("GET", `/plants/${largest + 3}`)).name, "Aab", "the next id, if somebody has taken the one that was proposed");
   });
 
+  check("the panel says who changed what, and brings a state back", { statuses: [404] }, async ({ create, start }) => {
+    const { api, open } = await start([], [{ id: "1", name: "Ficus", tag: "fig" }]);
+    const ann = await create("read,write", "Ann");
+    await api("PUT", "/plants/1", { name: "Ficus lyrata" }, { Authorization: `Bearer ${ann.value}` });
+    const page = await open("?plant=1", ann.value);
+    const first = "Ann changed the name from “Ficus” to “Ficus lyrata” and removed the tag “fig”, ";
+    await until(() => text(page, "#past-changes"), (it) => it.startsWith(first));
+    await look(page, "the last changes");
+    const put = page.waitForRequest((it) => it.method() === "PUT");
+    await page.locator("#past-changes button").click();
+    assert.match((await put).headers()["if-match"], /^"[0-9a-v]+"$/);
+    await until(() => text(page, "#panel-note"), "Brought back.");
+    const back = await api("GET", "/plants/1");
+    assert.deepEqual([back.name, back.tag, back.changed_by], ["Ficus", "fig", "Ann"]);
+    await until(() => page.locator("#past-changes li").count(), 2);
+
+    await api("DELETE", "/plants/1");
+    await page.reload();
+    await until(() => text(page, "#past-changes"), (it) => it.startsWith("static deleted “Ficus”, "));
+    await page.locator("#past-changes button").first().click();
+    await until(() => text(page, "#panel-note"), "Brought back.");
+    assert.equal((await api("GET", "/plants/1")).name, "Ficus");
+  });
+
   check("the table is sorted where the API can, and says so", {}, async ({ start }) => {
     const { address, api, open } = await start([], species);
     const page = await open();
