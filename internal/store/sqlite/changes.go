@@ -104,14 +104,14 @@ func feedState(conn *sqlite.Conn, after *plant.Position) (state store.FeedState,
 // is a transaction, the second how many changes of the next one to leave out, the third the
 // maximum number of changes. CROSS JOIN fixes the order of the tables, so that the rows
 // come in the order of positions without sorting, and no plant is read for a change that
-// is left out. Who has deleted a plant is in the newest entry of its history, if that was kept.
+// is left out. Who has deleted a plant is in the newest entry of a delete, if that was kept.
 const changesQuery = `
 	SELECT changes.position, json_each.key + 1, json_array_length(changes.ids), json_each.value,
 		plants.id IS NOT NULL,
 		plants.id, plants.name, plants.tag, plants.version, plants.created_at, plants.updated_at,
 		coalesce(plants.changed_by, (
-			SELECT iif(change = 'deleted' AND history.position >= changes.position, actor, '')
-			FROM history WHERE history.id = json_each.value ORDER BY number DESC LIMIT 1))
+			SELECT iif(history.position >= changes.position, actor, '')
+			FROM history WHERE history.id = json_each.value AND change = 'deleted' ORDER BY number DESC LIMIT 1))
 	FROM changes CROSS JOIN json_each(changes.ids) LEFT JOIN plants ON plants.id = json_each.value
 	WHERE changes.position > ?1 AND (changes.position - 1 > ?1 OR json_each.key >= ?2)
 	ORDER BY changes.position LIMIT ?3`

@@ -115,13 +115,11 @@ func (s *Store) transact(conn *sqlite.Conn, calls []*groupcommit.Call[groupedWri
 		}
 		var effect store.Effect
 		effect, changed = group.Effect()
-		if failed = errors.Join(forgetHistoryOf(conn, effect.Forget), writePlants(conn, effect)); failed != nil {
-			return failed
-		}
 		if newContent, err = storeChanges(conn, s.content, changed); err != nil {
 			return err
 		}
-		return storeHistory(conn, effect.History, newContent)
+		failed = writeEffect(conn, effect, newContent)
+		return failed
 	})
 	if err == nil && len(changed) > 0 {
 		s.content = newContent
@@ -136,6 +134,30 @@ func (s *Store) transact(conn *sqlite.Conn, calls []*groupcommit.Call[groupedWri
 	for i, call := range calls {
 		if err := s.transact(conn, calls[i:i+1], true); err != nil {
 			call.Err = err
+		}
+	}
+	return nil
+}
+
+// writeEffect writes the effect of a group, whose row in changes is the last one of the content. The entries of the
+// history come before the plants, whose rows have the entries before them.
+func writeEffect(conn *sqlite.Conn, effect store.Effect, now *content) error {
+	if len(effect.History)+len(effect.Forget) == 0 {
+		return writePlants(conn, effect)
+	}
+	if err := forgetHistoryOf(conn, effect.Forget); err != nil {
+		return err
+	}
+	newest, err := storeHistory(conn, effect.History, now.position)
+	if err != nil {
+		return err
+	}
+	if err := writePlants(conn, effect); err != nil {
+		return err
+	}
+	for id, number := range newest {
+		if err := execute(conn, "UPDATE plants SET history = ?2 WHERE id = ?1", id, number); err != nil {
+			return err
 		}
 	}
 	return nil

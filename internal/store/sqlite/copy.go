@@ -143,7 +143,10 @@ func (t *Target) AddPlants(ctx context.Context, plants []plant.Plant) error {
 
 // AddHistory implements [store.Target].
 func (t *Target) AddHistory(ctx context.Context, entries []plant.HistoryEntry) error {
-	return t.add(ctx, func() error { return insertHistory(t.conn, entries, 0) })
+	return t.add(ctx, func() error {
+		_, err := storeHistory(t.conn, entries, 0)
+		return err
+	})
 }
 
 // AddTokens implements [store.Target].
@@ -170,7 +173,7 @@ func (t *Target) add(ctx context.Context, run func() error) error {
 
 // Publish implements [store.Target].
 func (t *Target) Publish(ctx context.Context) error {
-	if err := t.add(ctx, func() error { return execute(t.conn, "COMMIT") }); err != nil {
+	if err := t.add(ctx, func() error { return executeAll(t.conn, append(chainCopied, "COMMIT")...) }); err != nil {
 		return err
 	}
 	if err := t.closeConn(); err != nil {

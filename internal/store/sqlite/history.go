@@ -10,70 +10,88 @@ import (
 	"github.com/plantstore/plantstore/internal/plant"
 )
 
-// The history of the plants. A transaction adds its entries after its row in changes, which has their
-// position. SQLite draws their numbers: the order of the numbers is that of the changes, and new
-// entries are at the end of the table.
+// The history of the plants. SQLite draws the numbers of the entries: their order is that of the changes, and new
+// entries are at the end of the table. Those of a plant are a chain, from the newest one on. It begins in the row of
+// the plant or, if that has none, with the newest entry of a delete.
 
 const insertHistoryQuery = `
 	INSERT INTO history (
-		number, id, position, change, at, actor, name, tag, version, created_at, updated_at, changed_by)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		number, id, position, change, at, actor, name, tag, version, created_at, updated_at, changed_by, previous)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, coalesce(?13,
+		(SELECT history FROM plants WHERE id = ?2),
+		(SELECT max(number) FROM history WHERE id = ?2 AND change = 'deleted')))`
 
-// storeHistory adds the entries of a transaction, whose row in changes is the last one of the content.
-func storeHistory(conn *sqlite.Conn, entries []plant.HistoryEntry, now *content) error {
-	if len(entries) == 0 {
-		return nil
-	}
-	return insertHistory(conn, entries, now.position)
-}
-
-// insertHistory adds entries with one position. Those without a number get the next ones.
-func insertHistory(conn *sqlite.Conn, entries []plant.HistoryEntry, position int64) error {
+// storeHistory adds the entries of a transaction, and returns the number of the newest one of each plant.
+func storeHistory(conn *sqlite.Conn, entries []plant.HistoryEntry, position int64) (map[int64]int64, error) {
+	newest := map[int64]int64{}
 	for _, entry := range entries {
-		version, err := entry.Plant.Version()
-		if err != nil {
-			return err
+		if err := insertEntry(conn, entry, position, newest[entry.Plant.ID]); err != nil {
+			return nil, err
 		}
-		stmt, err := conn.Prepare(insertHistoryQuery) // with NULL as each parameter
-		if err != nil {
-			return err
-		}
-		if entry.Number != 0 {
-			stmt.BindInt64(1, entry.Number)
-		}
-		stmt.BindInt64(2, entry.Plant.ID)
-		stmt.BindInt64(3, position)
-		stmt.BindText(4, string(entry.Change))
-		stmt.BindInt64(5, entry.At.UnixMicro())
-		stmt.BindText(6, entry.By)
-		stmt.BindText(7, entry.Plant.Name)
-		if entry.Plant.Tag != nil {
-			stmt.BindText(8, *entry.Plant.Tag)
-		}
-		stmt.BindInt64(9, version)
-		stmt.BindInt64(10, entry.Plant.CreatedAt.UnixMicro())
-		stmt.BindInt64(11, entry.Plant.UpdatedAt.UnixMicro())
-		stmt.BindText(12, entry.Plant.ChangedBy)
-		_, err = stmt.Step()
-		if err := cmp.Or(err, stmt.Reset()); err != nil {
-			return err
-		}
+		newest[entry.Plant.ID] = conn.LastInsertRowID()
 	}
-	return nil
+	return newest, nil
 }
 
-// The queries of lists of entries. The first parameter is the largest number of rows.
+// insertEntry adds an entry. One without a number gets the next one, and one without another entry before it
+// in the transaction the one that is stored.
+func insertEntry(conn *sqlite.Conn, entry plant.HistoryEntry, position, previous int64) error {
+	version, err := entry.Plant.Version()
+	if err != nil {
+		return err
+	}
+	stmt, err := conn.Prepare(insertHistoryQuery) // with NULL as each parameter
+	if err != nil {
+		return err
+	}
+	if entry.Number != 0 {
+		stmt.BindInt64(1, entry.Number)
+	}
+	stmt.BindInt64(2, entry.Plant.ID)
+	stmt.BindInt64(3, position)
+	stmt.BindText(4, string(entry.Change))
+	stmt.BindInt64(5, entry.At.UnixMicro())
+	stmt.BindText(6, entry.By)
+	stmt.BindText(7, entry.Plant.Name)
+	if entry.Plant.Tag != nil {
+		stmt.BindText(8, *entry.Plant.Tag)
+	}
+	stmt.BindInt64(9, version)
+	stmt.BindInt64(10, entry.Plant.CreatedAt.UnixMicro())
+	stmt.BindInt64(11, entry.Plant.UpdatedAt.UnixMicro())
+	stmt.BindText(12, entry.Plant.ChangedBy)
+	if previous != 0 {
+		stmt.BindInt64(13, previous)
+	}
+	_, err = stmt.Step()
+	return cmp.Or(err, stmt.Reset())
+}
+
+// newestOf selects the number of the newest entry of the plant ?2.
+const newestOf = `
+	coalesce((SELECT history FROM plants WHERE id = ?2),
+		(SELECT max(number) FROM history WHERE id = ?2 AND change = 'deleted'))`
+
+// The queries of lists of entries. The first parameter is the largest number of rows; ?3 is the number that all
+// entries are below.
 const (
 	plantHistoryQuery = `
+		WITH RECURSIVE chain (entry) AS (
+			SELECT iif(?3 = 0x7fffffffffffffff, ` + newestOf + `, (SELECT previous FROM history WHERE number = ?3 AND id = ?2))
+			UNION ALL
+			SELECT previous FROM chain JOIN history ON number = entry LIMIT ?1
+		)
 		SELECT number, change, at, actor, id, name, tag, version, created_at, updated_at, changed_by
-		FROM history WHERE id = ?2 AND number < ?3 ORDER BY number DESC LIMIT ?1`
+		FROM chain CROSS JOIN history ON number = entry ORDER BY number DESC`
 	allHistoryQuery = `
 		SELECT number, change, at, actor, id, name, tag, version, created_at, updated_at, changed_by
 		FROM history WHERE number > ?2 ORDER BY number LIMIT ?1`
 )
 
-// knownQuery finds out whether there is a plant or a history.
-const knownQuery = `SELECT EXISTS (SELECT 1 FROM plants WHERE id = ?1) OR EXISTS (SELECT 1 FROM history WHERE id = ?1)`
+// knownQuery finds out whether there is a plant or the history of one that was deleted.
+const knownQuery = `
+	SELECT EXISTS (SELECT 1 FROM plants WHERE id = ?1)
+		OR EXISTS (SELECT 1 FROM history WHERE id = ?1 AND change = 'deleted')`
 
 // History implements [plant.Store].
 func (s *Store) History(
@@ -115,14 +133,33 @@ func listHistory(conn *sqlite.Conn, statement string, limit int, args ...any) ([
 	return rows.Items, rows.More, err
 }
 
+// forgetPlantQuery removes the history of the plant ?2.
+const forgetPlantQuery = `
+	WITH RECURSIVE chain (entry) AS (
+		SELECT ` + newestOf + ` WHERE ?1
+		UNION ALL
+		SELECT previous FROM chain JOIN history ON number = entry
+	)
+	DELETE FROM history WHERE number IN (SELECT entry FROM chain)`
+
 // forgetHistoryOf removes the history of plants.
 func forgetHistoryOf(conn *sqlite.Conn, ids []int64) error {
 	for _, id := range ids {
-		if err := execute(conn, "DELETE FROM history WHERE id = ?", id); err != nil {
+		if err := execute(conn, forgetPlantQuery, true, id); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// chainCopied are the statements that make chains of the entries of a copy.
+var chainCopied = []string{
+	"CREATE INDEX copied_history ON history (id)",
+	`UPDATE history SET previous = (
+		SELECT max(number) FROM history AS older WHERE older.id = history.id AND older.number < history.number)`,
+	`UPDATE plants SET history = (SELECT max(number) FROM history WHERE history.id = plants.id)
+		WHERE EXISTS (SELECT 1 FROM history WHERE history.id = plants.id)`,
+	"DROP INDEX copied_history",
 }
 
 // forgetHistoryQuery removes those of the oldest entries that are older than the first parameter. The second

@@ -164,7 +164,13 @@ func TestPlans(t *testing.T) {
 			"SCAN tags",
 		},
 	}
-	plans[plantHistoryQuery] = []string{"SEARCH history USING INDEX history_by_plant (id=? AND rowid<?)"}
+	plans[plantHistoryQuery] = []string{
+		"CO-ROUTINE chain", "SETUP", "SCAN CONSTANT ROW", "SCALAR SUBQUERY 1", "SEARCH plants USING INTEGER PRIMARY KEY (rowid=?)",
+		"SCALAR SUBQUERY 2", "SEARCH history USING COVERING INDEX history_of_deleted (id=?)",
+		"SCALAR SUBQUERY 3", "SEARCH history USING INTEGER PRIMARY KEY (rowid=?)",
+		"RECURSIVE STEP", "SCAN chain", "SEARCH history USING INTEGER PRIMARY KEY (rowid=?)",
+		"SCAN chain", "SEARCH history USING INTEGER PRIMARY KEY (rowid=?)", "USE TEMP B-TREE FOR ORDER BY",
+	}
 	plans[allHistoryQuery] = []string{"SEARCH history USING INTEGER PRIMARY KEY (rowid>?)"}
 	plans[forgetHistoryQuery] = []string{
 		"SEARCH history USING INTEGER PRIMARY KEY (rowid=?)", "LIST SUBQUERY 1", "SCAN history",

@@ -17,7 +17,8 @@ CREATE TABLE plants (
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
   name_key   TEXT,             -- the key of the name; see NameKey of package plant
-  changed_by TEXT    NOT NULL DEFAULT '' -- who stored this version; empty: not known
+  changed_by TEXT    NOT NULL DEFAULT '', -- who stored this version; empty: not known
+  history    INTEGER           -- the newest entry of its history; NULL: none since it was created
 ) STRICT;
 
 -- Finds the plants with one tag in the order of their ids: the id is the rowid, which every
@@ -65,6 +66,7 @@ CREATE TABLE history (
   change     TEXT    NOT NULL,
   at         INTEGER NOT NULL,
   actor      TEXT    NOT NULL,
+  previous   INTEGER,             -- the entry before of the same plant; NULL, or removed: there is none
   name       TEXT    NOT NULL,
   tag        TEXT,
   version    INTEGER NOT NULL,
@@ -73,8 +75,9 @@ CREATE TABLE history (
   changed_by TEXT    NOT NULL
 ) STRICT;
 
--- Finds the history of a plant. Each entry ends with the number, which is the rowid.
-CREATE INDEX history_by_plant ON history (id);
+-- Finds the history of a plant that was deleted. The row of any other plant has its newest entry: with an index of
+-- all entries, each change of a plant would write one page more.
+CREATE INDEX history_of_deleted ON history (id) WHERE change = 'deleted';
 
 -- See Position of package plant. There is always an epoch.
 CREATE TABLE epochs (
