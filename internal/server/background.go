@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -11,33 +12,23 @@ import (
 
 	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/plantstore/plantstore/internal/oidc"
-	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/ticker"
 )
 
-// forgetInterval is how often old changes are forgotten. It is short, so that only a
+// forgetInterval is how often old changes, and old entries of the history, are forgotten. It is short, so that only a
 // few rows are deleted each time.
 const forgetInterval = time.Minute
-
-// keepChanges forgets the changes that are older than age, until the returned
-// function is called.
-func keepChanges(ctx context.Context, log *slog.Logger, s store.Store, age time.Duration) (stop func()) {
-	return ticker.Start(ctx, min(forgetInterval, age), func(ctx context.Context) {
-		if err := s.ForgetChanges(ctx, time.Now().Add(-age)); err != nil && ctx.Err() == nil {
-			log.Warn("cannot forget old changes", "err", err)
-		}
-	})
-}
 
 // Forever is a KeepHistory without an end.
 const Forever time.Duration = math.MaxInt64
 
-// keepHistory removes the entries of the history that are older than age, until the returned
+// keep calls forget with the time before which things are older than age, from time to time, until the returned
 // function is called.
-func keepHistory(ctx context.Context, log *slog.Logger, s store.Store, age time.Duration) (stop func()) {
-	return ticker.Start(ctx, forgetInterval, func(ctx context.Context) {
-		if err := s.ForgetHistory(ctx, time.Now().Add(-age)); err != nil && ctx.Err() == nil {
-			log.Warn("cannot remove the old history", "err", err)
+func keep(ctx context.Context, log *slog.Logger, what string, age time.Duration, forget func(context.Context, time.Time) error) (stop func()) {
+	interval := cmp.Or(min(forgetInterval, age), forgetInterval)
+	return ticker.Start(ctx, interval, func(ctx context.Context) {
+		if err := forget(ctx, time.Now().Add(-age)); err != nil && ctx.Err() == nil {
+			log.Warn("cannot forget old "+what, "err", err)
 		}
 	})
 }

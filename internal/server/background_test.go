@@ -28,7 +28,7 @@ func TestKeepChanges(t *testing.T) {
 			must.NoError(t, err)
 			return next
 		}
-		defer keepChanges(t.Context(), slog.New(slog.DiscardHandler), s, age)()
+		defer keep(t.Context(), slog.New(slog.DiscardHandler), "changes", age, s.ForgetChanges)()
 		old := position(1)
 		time.Sleep(age / 2)
 		young := position(2)

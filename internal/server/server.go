@@ -193,12 +193,12 @@ func (s *service) openStore(ctx context.Context) (err error) {
 	if _, _, err := s.store.Changes(ctx, nil, 1); errors.Is(err, plant.ErrNoChanges) {
 		s.log.Warn("requests for changes get 503", "err", err)
 	}
-	s.atClose(keepChanges(ctx, s.log, s.store, s.config.KeepChanges))
+	s.atClose(keep(ctx, s.log, "changes", s.config.KeepChanges, s.store.ForgetChanges))
 	if s.config.KeepHistory == 0 {
 		s.store.StopHistory()
 	}
 	if s.config.KeepHistory != Forever {
-		s.atClose(keepHistory(ctx, s.log, s.store, s.config.KeepHistory))
+		s.atClose(keep(ctx, s.log, "entries of the history", s.config.KeepHistory, s.store.ForgetHistory))
 	}
 	s.metrics.MustRegister(writeMetrics(s.health))
 	return nil

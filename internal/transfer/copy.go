@@ -73,13 +73,9 @@ func (c *copying) fill(ctx context.Context) (copied Copied, err error) {
 			return err
 		}
 		c.total = CopyPasses * c.began.Plants.Plants
-		copied, err = c.readAll(ctx, "source", source, c.addPlants)
+		copied, err = c.readAll(ctx, "source", source, c.to.AddPlants, c.to.AddHistory)
 		if err != nil {
 			return err
-		}
-		err = forEachHistory(ctx, source, func(entries []plant.HistoryEntry) error { return c.to.AddHistory(ctx, entries) })
-		if err != nil {
-			return fmt.Errorf("copy the history: %w", err)
 		}
 		if err := c.to.AddTokens(ctx, c.began.Tokens); err != nil {
 			return fmt.Errorf("write the target: %w", err)
@@ -89,18 +85,12 @@ func (c *copying) fill(ctx context.Context) (copied Copied, err error) {
 	return copied, err
 }
 
-func (c *copying) addPlants(ctx context.Context, plants []plant.Plant) error {
-	if err := c.to.AddPlants(ctx, plants); err != nil {
-		return fmt.Errorf("write the target: %w", err)
-	}
-	return nil
-}
-
 // check returns an error unless the target has what was copied, and the source has not
 // changed.
 func (c *copying) check(ctx context.Context, copied Copied) error {
 	c.phase = "checking"
-	stored, err := c.readAll(ctx, "target", c.to, func(context.Context, []plant.Plant) error { return nil })
+	stored, err := c.readAll(ctx, "target", c.to,
+		func(context.Context, []plant.Plant) error { return nil }, func(context.Context, []plant.HistoryEntry) error { return nil })
 	if err != nil {
 		return err
 	}
@@ -137,11 +127,12 @@ func readState(ctx context.Context, source store.Snapshot) (state sourceState, e
 	return state, nil
 }
 
-// readAll reads all plants in the order of their IDs, calls visit with each page, and
-// reads the history and the tokens. The checksum is that of their JSON, which has every field of them: a
+// readAll reads all plants in the order of their IDs, and the history, calls a function with each page of
+// them, and reads the tokens. The checksum is that of their JSON, which has every field of them: a
 // field that a store forgets fails the check.
 func (c *copying) readAll(
-	ctx context.Context, name string, s store.Snapshot, visit func(context.Context, []plant.Plant) error,
+	ctx context.Context, name string, s store.Snapshot,
+	addPlants func(context.Context, []plant.Plant) error, addHistory func(context.Context, []plant.HistoryEntry) error,
 ) (found Copied, err error) {
 	checksum := sha256.New()
 	page := plant.Page{Limit: copyPage}
@@ -154,21 +145,25 @@ func (c *copying) readAll(
 			checksum.Write(encode(&plants[i]))
 			page.After = &plants[i].ID
 		}
-		if err := visit(ctx, plants); err != nil {
-			return found, err
+		if err := addPlants(ctx, plants); err != nil {
+			return found, fmt.Errorf("write the target: %w", err)
 		}
 		found.Plants += len(plants)
 		c.done += int64(len(plants))
 		c.progress(c.phase, c.done, max(c.done, c.total))
 	}
-	err = forEachHistory(ctx, s, func(entries []plant.HistoryEntry) error {
+	for after, more := int64(math.MinInt64), true; more; {
+		var entries []plant.HistoryEntry
+		if entries, more, err = s.History(ctx, after, copyPage); err != nil {
+			return found, fmt.Errorf("read the history of the %s: %w", name, err)
+		}
 		for i := range entries {
 			checksum.Write(encode(&entries[i]))
+			after = entries[i].Number
 		}
-		return nil
-	})
-	if err != nil {
-		return found, fmt.Errorf("read the history of the %s: %w", name, err)
+		if err := addHistory(ctx, entries); err != nil {
+			return found, fmt.Errorf("write the target: %w", err)
+		}
 	}
 	tokens, err := s.Tokens(ctx)
 	if err != nil {
@@ -177,23 +172,6 @@ func (c *copying) readAll(
 	checksum.Write(encode(tokens))
 	found.Tokens, found.Checksum = len(tokens), hex.EncodeToString(checksum.Sum(nil))
 	return found, nil
-}
-
-// forEachHistory calls visit with each page of the history of all plants.
-func forEachHistory(ctx context.Context, s store.Snapshot, visit func([]plant.HistoryEntry) error) error {
-	for last, more := int64(math.MinInt64), true; more; {
-		entries, following, err := s.History(ctx, last, copyPage)
-		if err != nil {
-			return err
-		}
-		if err := visit(entries); err != nil {
-			return err
-		}
-		if more = following; more {
-			last = entries[len(entries)-1].Number
-		}
-	}
-	return nil
 }
 
 // encode returns plants, entries, tokens or a state as JSON.

@@ -35,6 +35,10 @@ func openSource(t *testing.T) store.Store {
 	}
 	_, err = s.CreateAll(t.Context(), plants)
 	must.NoError(t, err)
+	for id := range int64(3) { // so there is a history
+		_, err := s.Patch(t.Context(), 3*id, plant.Patch{Name: new("changed"), ChangedBy: "Ann"}, plant.Precondition{})
+		must.NoError(t, err)
+	}
 	for i := range 3 {
 		tok, _ := token.New(fmt.Sprint(i), []token.Scope{token.Read}, time.Hour)
 		must.NoError(t, s.CreateToken(t.Context(), tok))
@@ -59,7 +63,7 @@ func content(t *testing.T, s store.Store) (plants []plant.Plant, tokens []token.
 		_, err := c.readAll(t.Context(), "store", held, func(_ context.Context, page []plant.Plant) error {
 			plants = append(plants, page...)
 			return nil
-		})
+		}, func(context.Context, []plant.HistoryEntry) error { return nil })
 		if err != nil {
 			return err
 		}

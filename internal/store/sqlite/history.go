@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -36,35 +35,23 @@ func storeHistory(conn *sqlite.Conn, entries []plant.HistoryEntry, position int6
 // insertEntry adds an entry. One without a number gets the next one, and one without another entry before it
 // in the transaction the one that is stored.
 func insertEntry(conn *sqlite.Conn, entry plant.HistoryEntry, position, previous int64) error {
-	version, err := entry.Plant.Version()
+	before := entry.Plant
+	version, err := before.Version()
 	if err != nil {
 		return err
 	}
-	stmt, err := conn.Prepare(insertHistoryQuery) // with NULL as each parameter
-	if err != nil {
-		return err
-	}
+	var number, tag, last any // NULL
 	if entry.Number != 0 {
-		stmt.BindInt64(1, entry.Number)
+		number = entry.Number
 	}
-	stmt.BindInt64(2, entry.Plant.ID)
-	stmt.BindInt64(3, position)
-	stmt.BindText(4, string(entry.Change))
-	stmt.BindInt64(5, entry.At.UnixMicro())
-	stmt.BindText(6, entry.By)
-	stmt.BindText(7, entry.Plant.Name)
-	if entry.Plant.Tag != nil {
-		stmt.BindText(8, *entry.Plant.Tag)
+	if before.Tag != nil {
+		tag = *before.Tag
 	}
-	stmt.BindInt64(9, version)
-	stmt.BindInt64(10, entry.Plant.CreatedAt.UnixMicro())
-	stmt.BindInt64(11, entry.Plant.UpdatedAt.UnixMicro())
-	stmt.BindText(12, entry.Plant.ChangedBy)
 	if previous != 0 {
-		stmt.BindInt64(13, previous)
+		last = previous
 	}
-	_, err = stmt.Step()
-	return cmp.Or(err, stmt.Reset())
+	return execute(conn, insertHistoryQuery, number, before.ID, position, string(entry.Change), entry.At.UnixMicro(), entry.By,
+		before.Name, tag, version, before.CreatedAt.UnixMicro(), before.UpdatedAt.UnixMicro(), before.ChangedBy, last)
 }
 
 // newestOf selects the number of the newest entry of the plant ?2.
