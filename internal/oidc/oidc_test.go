@@ -270,3 +270,24 @@ func TestNew(t *testing.T) {
 		wantRefused(issuer, true)
 	}
 }
+
+// The name of a person is in the claim that the operator chooses. Without it the token still has a name.
+func TestNameOfPerson(t *testing.T) {
+	p := oidctest.New(t, oidctest.NewKey(t, "a"))
+	person := map[string]any{"sub": "7", "email": "ann@example.com", "preferred_username": "Ann", "client_id": "page"}
+	without := map[string]any{"sub": "7", "email": nil, "client_id": "page"}
+	robot := map[string]any{"sub": nil, "client_id": "robot"}
+	for claim, wants := range map[string][3]string{
+		"sub":                {"7", "7", "robot"},
+		"email":              {"ann@example.com", "7", "robot"},
+		"preferred_username": {"Ann", "7", "robot"},
+	} {
+		issuer := newIssuer(t, p, func(c *oidc.Config) { c.NameClaim = claim })
+		for i, claims := range []map[string]any{person, without, robot} {
+			got, err := verify(t, issuer, p.Token(oidctest.Claims(claims)))
+			if err != nil || got.Name != wants[i] {
+				t.Errorf("with --oidc-name-claim %s a token with %v has the name %q, %v, want %q", claim, claims, got.Name, err, wants[i])
+			}
+		}
+	}
+}
