@@ -172,7 +172,7 @@ var wrongServices = map[string]wrongService{
 
 	// The feed: changes.go.
 	"lacks a plant in its changes": {
-		finder: "sequence, a copy made of listChanges has every plant", server: wrongBody("^/changes[?]", `{"position":[^{}]*{[^{}]*}},`, ""),
+		finder: "sequence, a copy made of listChanges has every plant", server: wrongBody("^/changes[?]", `{"position":[^{}]*{[^{}]*}[^{}]*},`, ""),
 	},
 	"has no changes by deletions": {
 		finder: "sequence, listChanges has each write alone after the position before it",
