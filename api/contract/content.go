@@ -101,8 +101,11 @@ func (l *loader) setContents(operation *Operation, described *openapi3.RequestBo
 	})
 	names := strings.Join(unchecked, ", ")
 	isAlone := len(operation.contents) == 0
-	l.need(len(unchecked) == 0 || !isAlone, "media type %q cannot be checked: name it in Options.Unchecked", names)
-	if len(unchecked) > 0 && !isAlone {
+	switch {
+	case len(unchecked) == 0:
+	case isAlone:
+		l.problems = append(l.problems, &UncheckedError{l.place, unchecked})
+	default:
 		l.note("media type %s is refused: it cannot be checked", names)
 	}
 }

@@ -39,8 +39,10 @@ package contract
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 )
 
 // Options are the settings of a [Checker]. The zero value works for a document that asks for no
@@ -110,6 +112,7 @@ type Checker struct {
 	options    Options
 	operations []*Operation
 	notes      []string
+	formats    []string // that are not known
 	routes     *routes
 }
 
@@ -123,14 +126,15 @@ func New(document []byte, options Options) (*Checker, error) {
 	if err != nil {
 		return nil, err
 	}
-	operations, notes, err := loadOperations(loaded, root, &options)
+	operations, load, err := loadOperations(loaded, root, &options)
 	if err != nil {
 		return nil, err
 	}
 	checker := &Checker{
 		options:    options,
 		operations: operations,
-		notes:      notes,
+		notes:      slices.Compact(slices.Sorted(slices.Values(load.notes))),
+		formats:    slices.Compact(slices.Sorted(slices.Values(load.unknown))),
 		routes:     newRoutes(operations, loaded.Servers, &options),
 	}
 	if options.BeforeRouter {
@@ -160,6 +164,19 @@ func (c *Checker) Operations() []*Operation {
 // Notes says what cannot be checked: formats that are not known, and media types that are refused beside others, such as XML. A
 // service logs it.
 func (c *Checker) Notes() []string { return slices.Clone(c.notes) }
+
+// UnknownFormats returns the formats of texts that are not checked, because neither this package nor Options.Formats has a check.
+func (c *Checker) UnknownFormats() []string { return slices.Clone(c.formats) }
+
+// UncheckedError is in the error of [New] for an operation whose bodies have only media types that this package cannot check.
+type UncheckedError struct {
+	Operation  string   // as in POST /things
+	MediaTypes []string // for Options.Unchecked
+}
+
+func (e *UncheckedError) Error() string {
+	return fmt.Sprintf("%s: media type %q cannot be checked: name it in Options.Unchecked", e.Operation, strings.Join(e.MediaTypes, ", "))
+}
 
 // Wrap returns the middleware around a handler of an [http.ServeMux]:
 //

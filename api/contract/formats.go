@@ -92,6 +92,7 @@ func (l *loader) format(allowed types, name string) *format {
 	isText := allowed == 0 || allowed.has(typeString)
 	_, isKnown := l.rules.formats[name]
 	if !isKnown && isText && made.checkNumber == nil { // as JSON Schema says
+		l.unknown = append(l.unknown, name)
 		l.note("the format %q is not checked: add a function for it to Options.Formats", name)
 	}
 	if made.checkText == nil && made.checkNumber == nil {

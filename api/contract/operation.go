@@ -55,6 +55,7 @@ type loader struct {
 	place    string // the operation that is read
 	problems []error
 	notes    []string
+	unknown  []string // formats
 
 	responses *loader // its problems do not matter
 }
@@ -66,8 +67,8 @@ func newLoader(document *openapi3.T, root tree, options *Options) (load *loader,
 }
 
 // loadOperations reads the operations of a document. Its error names everything that this package cannot check.
-func loadOperations(document *openapi3.T, root tree, options *Options) (operations []*Operation, notes []string, err error) {
-	load, err := newLoader(document, root, options)
+func loadOperations(document *openapi3.T, root tree, options *Options) (operations []*Operation, load *loader, err error) {
+	load, err = newLoader(document, root, options)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -87,8 +88,7 @@ func loadOperations(document *openapi3.T, root tree, options *Options) (operatio
 			operations = append(operations, operation)
 		}
 	}
-	slices.Sort(load.notes)
-	return operations, slices.Compact(load.notes), errors.Join(load.problems...)
+	return operations, load, errors.Join(load.problems...)
 }
 
 // need adds a problem unless a condition is met: the document has something that this package cannot check.
