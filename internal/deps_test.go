@@ -152,15 +152,16 @@ var mayImport = map[string][]string{
 	},
 
 	// The example that cmd/specfirst writes. Its tests import api/contracttest, too.
-	"cmd/specfirst":                 {"api/contract"},
-	example + "api":                 {},
-	example + "gen/client":          {},
-	example + "gen/server":          {},
-	example + "internal/store":      {},
-	example + "internal/unwritten":  {},
-	example + "internal/operations": {example + "gen/server", example + "internal/store"},
-	example + "internal/httpapi":    {"api/contract", example + "api", example + "gen/server"},
-	example + "cmd/bookshelf":       {example + "internal/httpapi", example + "internal/operations"},
+	"cmd/specfirst":                   {"api/contract"},
+	"cmd/specfirst/internal/document": {},
+	example + "api":                   {},
+	example + "gen/client":            {},
+	example + "gen/server":            {},
+	example + "internal/store":        {},
+	example + "internal/unwritten":    {},
+	example + "internal/operations":   {example + "gen/server", example + "internal/store"},
+	example + "internal/httpapi":      {"api/contract", example + "api", example + "gen/server"},
+	example + "cmd/bookshelf":         {example + "internal/httpapi", example + "internal/operations"},
 }
 
 // forTests reports whether no program may contain a package.

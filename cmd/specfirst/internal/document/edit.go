@@ -1,0 +1,50 @@
+package document
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// Exclude leaves an operation out, which is named by its operationId, or as in GET /things. Components that only it has stay.
+func (d *Document) Exclude(name string) error {
+	for _, operation := range d.Operations() {
+		if name != operation.ID && !strings.EqualFold(name, operation.Method+" "+operation.Path) {
+			continue
+		}
+		remove(operation.item, func(key string) bool { return key == strings.ToLower(operation.Method) })
+		isMethod := func(key string) bool { return find(operation.item, key) != nil }
+		if !slices.ContainsFunc(methods, isMethod) {
+			remove(find(d.root, "paths"), func(key string) bool { return key == operation.Path })
+		}
+		return d.reprint()
+	}
+	return fmt.Errorf("%s has no operation %q to leave out: name it by its operationId, or as in \"GET /things\"", d.Path, name)
+}
+
+// reprint writes the text again after a change.
+func (d *Document) reprint() error {
+	if d.IsJSON() {
+		d.Path = strings.TrimSuffix(d.Path, ".json") + ".yaml" // what is written is no JSON any more
+		asBlocks(d.root)
+	}
+	var out bytes.Buffer
+	encoder := yaml.NewEncoder(&out)
+	encoder.SetIndent(2)
+	if err := encoder.Encode(d.root); err != nil {
+		return err
+	}
+	d.Text = out.Bytes()
+	return nil
+}
+
+// asBlocks writes what was JSON as people write YAML. Texts keep their quotes where they need them.
+func asBlocks(node *yaml.Node) {
+	node.Style = 0
+	for _, below := range node.Content {
+		asBlocks(below)
+	}
+}

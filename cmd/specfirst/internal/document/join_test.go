@@ -1,0 +1,115 @@
+package document_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/plantstore/plantstore/api/contract"
+	"github.com/plantstore/plantstore/cmd/specfirst/internal/document"
+)
+
+// writeFiles writes files to a new folder.
+func writeFiles(t *testing.T, files map[string]string) string {
+	t.Helper()
+	folder := t.TempDir()
+	for name, text := range files {
+		name = filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return folder
+}
+
+// parts is a document of several files. A schema refers to itself, and two files have one of the same name.
+var parts = map[string]string{
+	"api.yaml": `openapi: 3.0.3
+info: {title: Parts, version: '1'} # a comment that stays
+paths:
+  /nodes: {$ref: paths/nodes.yaml}
+`,
+	"paths/nodes.yaml": `get:
+  parameters: [{$ref: '../common.yaml#/parameters/limit'}]
+  responses:
+    '200': {description: All., content: {application/json: {schema: {$ref: ../schemas/Node.yaml}}}}
+    '400': {$ref: '../common.yaml#/responses/wrong'}
+`,
+	"common.yaml": `parameters:
+  limit: {name: limit, in: query, schema: {type: integer}}
+responses:
+  wrong: {description: It is wrong., content: {application/json: {schema: {$ref: '#/schemas/Node'}}}}
+schemas:
+  Node: {type: object, properties: {message: {type: string}}}
+`,
+	"schemas/Node.yaml": `type: object
+properties:
+  below: {type: array, items: {$ref: Node.yaml}}
+`,
+}
+
+// The files of a document become one, with nothing that leads to another file.
+func TestJoin(t *testing.T) {
+	read, err := document.Read(filepath.Join(writeFiles(t, parts), "api.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(read.Text)
+	for _, want := range []string{"# a comment that stays", "#/components/schemas/Node", "#/components/schemas/Node2", "name: limit"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("there is no %q in\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "yaml") {
+		t.Errorf("it refers to a file:\n%s", text)
+	}
+	if _, err := contract.New(read.Text, contract.Options{}); err != nil {
+		t.Errorf("%v:\n%s", err, text)
+	}
+}
+
+// A mistake in another file is reported with its name and line.
+func TestMistakeInPart(t *testing.T) {
+	changed := map[string]string{}
+	for name, text := range parts {
+		changed[name] = strings.ReplaceAll(text, "type: integer", "type: intger")
+	}
+	folder := writeFiles(t, changed)
+	_, err := document.Read(filepath.Join(folder, "api.yaml"))
+	if want := filepath.Join(folder, "common.yaml") + ":2: there is no type intger: did you mean integer?"; err == nil || err.Error() != want {
+		t.Errorf("the error is %v, want %s", err, want)
+	}
+}
+
+// Files that are not in the folder of the document are not read.
+func TestForeignFiles(t *testing.T) {
+	folder := writeFiles(t, map[string]string{"secret.yaml": "type: string", "api/api.yaml": strings.Replace(parts["api.yaml"], "paths/nodes.yaml", "link.yaml", 1)})
+	if err := os.Symlink("../secret.yaml", filepath.Join(folder, "api", "link.yaml")); err != nil {
+		t.Skip(err)
+	}
+	_, err := document.Read(filepath.Join(folder, "api", "api.yaml"))
+	if err == nil || !strings.Contains(err.Error(), "only files in the folder of the document are, and no symbolic links") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// An operation that is left out is not in the document any more, and its comments are not lost.
+func TestExclude(t *testing.T) {
+	read, err := document.Read(filepath.Join(writeFiles(t, map[string]string{"shop.yaml": "# Mine.\n" + shop}), "shop.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := read.Exclude("GET /items/{id}"); err != nil {
+		t.Fatal(err)
+	}
+	if text := string(read.Text); strings.Contains(text, "/items/{id}") || !strings.Contains(text, "# Mine.") || !strings.Contains(text, "listItems") {
+		t.Errorf("the document is\n%s", text)
+	}
+	if err := read.Exclude("getItem"); err == nil || !strings.Contains(err.Error(), `has no operation "getItem" to leave out`) {
+		t.Errorf("the error is %v", err)
+	}
+}
