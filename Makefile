@@ -86,7 +86,7 @@ tidy-check: $(peers) ## fail if a go.mod or go.sum is not tidy, or a file is at 
 generate-check: ## fail if gen/ is stale
 	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
 	mkdir -p "$$tmp"/gen/{plantapi,plantjson,plantserver,plantclient}; \
-	cp -r --parents api go.mod go.sum tools.go $(others) "$$tmp"; \
+	cp -r --parents api go.mod go.sum tools.go cmd/specfirst $(others) "$$tmp"; \
 	(cd "$$tmp" && go generate ./...); \
 	for made in gen $(others); do \
 		diff -r $$made "$$tmp/$$made" || { echo "$$made is stale: run make generate" >&2; exit 1; }; done

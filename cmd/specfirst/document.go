@@ -3,13 +3,16 @@ package main
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"maps"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,86 +20,100 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/plantstore/plantstore/api/contract"
+	"github.com/plantstore/plantstore/cmd/specfirst/internal/document"
 )
 
 const generator = "github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen"
 
-// document is a document of one's own.
-type document struct {
-	path     string
-	text     []byte
-	basePath string            // of its first server, if that is fixed
-	schemes  []contract.Scheme // of all operations
-	formats  []string          // of texts, that package contract does not know
+// ownDocument is a document of one's own, and what its service needs to know of it.
+type ownDocument struct {
+	*document.Document
+
+	basePath  string            // of its first server, if that is fixed
+	schemes   []contract.Scheme // of all operations
+	formats   []string          // of texts, that package contract does not know
+	unchecked []string          // media types that it passes on as they are
+	health    string            // path of the health check, which the document does not have
 }
 
-var unknownFormat = regexp.MustCompile(`the format "([^"]*)" is not checked`)
-
-// readDocument returns an error for what the new service could not serve.
-func readDocument(path string) (*document, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("read the document: %w", err)
-	}
-	options := contract.Options{Formats: map[string]func(string) error{}, Authorize: acceptAll}
-	checker, err := contract.New(text, options)
-	if err != nil {
-		return nil, fmt.Errorf("%s cannot be served: %s", path, firstLines(err.Error()))
-	}
-	for _, unknown := range unknownFormat.FindAllStringSubmatch(strings.Join(checker.Notes(), "\n"), -1) { // the new service can check them
-		options.Formats[unknown[1]] = nil
-	}
-	if len(checker.Operations()) == 0 {
-		return nil, fmt.Errorf("%s cannot be served: it has no operation", path)
-	}
-	d := &document{path: path, text: text, formats: slices.Sorted(maps.Keys(options.Formats))}
-	for _, operation := range checker.Operations() {
-		d.schemes = append(d.schemes, slices.Concat(operation.Security...)...)
-	}
-	loaded, err := openapi3.NewLoader().LoadFromData(text)
+// readDocument reads a document, and leaves operations out. Its error is one sentence for what is wrong.
+func readDocument(path string, excluded []string) (*ownDocument, error) {
+	read, err := document.Read(path)
 	if err != nil {
 		return nil, err
 	}
-	if loaded.IsOpenAPI31OrLater() { // oapi-codegen does not know all of it
-		return nil, fmt.Errorf("%s cannot be served: the document has OpenAPI %s, need 3.0", path, loaded.OpenAPI)
-	}
-	if len(loaded.Servers) > 0 && len(loaded.Servers[0].Variables) == 0 { // with variables no path is fixed
-		server, err := url.Parse(loaded.Servers[0].URL)
-		if err != nil {
-			return nil, fmt.Errorf("%s cannot be served: its first server: %w", path, err)
+	for _, name := range excluded {
+		if err := read.Exclude(name); err != nil {
+			return nil, err
 		}
-		d.basePath = strings.TrimSuffix(server.EscapedPath(), "/")
 	}
-	if slices.ContainsFunc(checker.Operations(), d.isHealthCheck) {
-		return nil, fmt.Errorf("%s cannot be served: GET %s is the health check of the new service: take it out of the document", path, healthCheck)
+	d := &ownDocument{Document: read}
+	checker, err := d.newChecker()
+	if err != nil {
+		return nil, read.Explain(err)
 	}
+	d.formats = checker.UnknownFormats() // the new service can check them
+	for _, operation := range checker.Operations() {
+		d.schemes = append(d.schemes, slices.Concat(operation.Security...)...)
+	}
+	d.basePath = basePathOf(read.Text)
+	d.health = d.freeHealthCheck(checker.Operations())
 	return d, nil
 }
 
-// healthCheck is the path of the health check of a new service, which no document has.
-const healthCheck = "/healthz"
-
-func (d *document) isHealthCheck(operation *contract.Operation) bool {
-	return operation.Method == http.MethodGet && d.basePath+operation.Path == healthCheck
+// newChecker makes the checker of the document, with the options that it lacks.
+func (d *ownDocument) newChecker() (*contract.Checker, error) {
+	for {
+		checker, err := contract.New(d.Text, contract.Options{Authorize: acceptAll, Unchecked: d.unchecked})
+		var unchecked *contract.UncheckedError
+		if !errors.As(err, &unchecked) {
+			return checker, err
+		}
+		d.unchecked = append(d.unchecked, unchecked.MediaTypes...)
+	}
 }
 
 func acceptAll(http.ResponseWriter, *http.Request, *contract.Operation) (context.Context, error) {
 	return nil, nil
 }
 
+// basePathOf returns the path of the first server. With variables no path is fixed.
+func basePathOf(text []byte) string {
+	loaded, err := openapi3.NewLoader().LoadFromData(text)
+	if err != nil || len(loaded.Servers) == 0 || len(loaded.Servers[0].Variables) > 0 {
+		return ""
+	}
+	server, err := url.Parse(loaded.Servers[0].URL)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSuffix(server.EscapedPath(), "/")
+}
+
+// healthChecks are the paths that the health check of a new service may have.
+var healthChecks = []string{"/healthz", "/livez", "/-/health"}
+
+// freeHealthCheck returns the first path for a health check that the document does not have.
+func (d *ownDocument) freeHealthCheck(operations []*contract.Operation) string {
+	isFree := func(path string) bool {
+		return !slices.ContainsFunc(operations, func(operation *contract.Operation) bool { return d.basePath+operation.Path == path })
+	}
+	return healthChecks[max(slices.IndexFunc(healthChecks, isFree), 0)]
+}
+
 // fileName is the name of the document in the folder api.
-func (d *document) fileName() string {
-	if strings.EqualFold(filepath.Ext(d.path), ".json") {
+func (d *ownDocument) fileName() string {
+	if d.IsJSON() {
 		return "openapi.json"
 	}
 	return "openapi.yaml"
 }
 
 // adapt changes a file of the example that depends on the document.
-func (d *document) adapt(name, text string) string {
+func (d *ownDocument) adapt(name, text string) string {
 	switch name {
 	case "api/openapi.yaml":
-		return string(d.text)
+		return string(d.Text)
 	case "internal/httpapi/httpapi.go":
 		text = strings.Replace(text, `const basePath = ""`, "const basePath = "+strconv.Quote(d.basePath), 1)
 		checks := ""
@@ -104,15 +121,19 @@ func (d *document) adapt(name, text string) string {
 			checks += "\n\t" + strconv.Quote(format) + ": func(string) error { return nil }, // every text is accepted: write a check"
 		}
 		text = strings.Replace(text, "func(text string) error{}", "func(text string) error{"+checks+"\n}", 1)
+		if len(d.unchecked) > 0 {
+			text = strings.Replace(text, "var unchecked []string", "var unchecked = "+fmt.Sprintf("%#v", d.unchecked), 1)
+		}
 	case "internal/httpapi/httpapi_test.go":
 		text = strings.Replace(text, `http.Header{"Authorization": {"Bearer " + secret}}`, d.credentials(), 1)
 	}
+	text = strings.ReplaceAll(text, healthChecks[0], d.health)
 	return strings.ReplaceAll(text, "openapi.yaml", d.fileName())
 }
 
 // credentials returns the headers, as Go code, with which the contract test has each credential of the document.
 // It has none in a query.
-func (d *document) credentials() string {
+func (d *ownDocument) credentials() string {
 	headers := map[string]string{}
 	for _, scheme := range d.schemes {
 		switch {
@@ -135,34 +156,69 @@ func (d *document) credentials() string {
 }
 
 // generate generates gen/, and writes an operation that is not written yet for each method of the server.
-func (d *document) generate(ctx context.Context, folder, module string) error {
-	for _, generated := range []string{"gen/server", "gen/client"} {
-		if err := os.MkdirAll(filepath.Join(folder, generated), 0o755); err != nil {
-			return err
-		}
-	}
-	if _, err := goCommand(ctx, folder, "generate", "./..."); err != nil {
-		return fmt.Errorf("oapi-codegen cannot generate code of %s: %w", d.path, err)
+func (d *ownDocument) generate(ctx context.Context, folder, module string) error {
+	if said, err := goOutput(ctx, folder, "generate", "./..."); err != nil {
+		return errors.New(strings.ReplaceAll(said, "api/"+d.fileName(), d.Path))
 	}
 	generated, err := os.ReadFile(filepath.Join(folder, "gen", "server", "server.gen.go"))
 	if err != nil {
 		return err
 	}
-	return writeFile(filepath.Join(folder, "internal", "operations", "unwritten.go"), unwritten(string(generated), module))
+	code, err := unwritten(string(generated), module)
+	if err != nil {
+		return err
+	}
+	return writeFile(filepath.Join(folder, "internal", "operations", "unwritten.go"), code)
 }
 
-// strictMethod is a method of the generated interface that the operations implement.
-var strictMethod = regexp.MustCompile(`(?m)^\t// \((.*)\)\n\t(\w+)\(ctx context\.Context, request \w+RequestObject\)`)
-
-// unwritten returns a file with the methods of a generated interface.
-func unwritten(generated, module string) string {
-	var out strings.Builder
-	fmt.Fprintf(&out, "package operations\n\nimport (\n\t\"context\"\n\n\t%q\n\t%q\n)\n\n", module+"/gen/server", module+"/internal/httpapi")
-	fmt.Fprint(&out, "// The operations that are not written yet.\n\nvar _ server.StrictServerInterface = Service{}\n")
-	for _, method := range strictMethod.FindAllStringSubmatch(generated, -1) {
-		fmt.Fprintf(&out, "\n// %[2]s implements %[1]s.\n"+
-			"func (s Service) %[2]s(ctx context.Context, request server.%[2]sRequestObject) (server.%[2]sResponseObject, error) {\n"+
-			"\treturn nil, httpapi.ErrNotWritten\n}\n", method[1], method[2])
+// unwritten returns a file with the methods of the generated interface.
+func unwritten(generated, module string) (string, error) {
+	file, err := parser.ParseFile(token.NewFileSet(), "server.gen.go", generated, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return "", err
 	}
-	return out.String()
+	methods := methodsOf(file, "StrictServerInterface")
+	imports := fmt.Sprintf("\t\"context\"\n\n\t%q\n\t%q\n", module+"/gen/server", module+"/internal/httpapi")
+	var out strings.Builder
+	fmt.Fprintf(&out, "package operations\n\nimport (\n%s)\n\n", imports)
+	fmt.Fprint(&out, "// The operations that are not written yet.\n\nvar _ server.StrictServerInterface = Service{}\n")
+	for _, method := range methods {
+		name := method.Names[0].Name
+		fmt.Fprintf(&out, "\n// %s implements %s.\n", name, requestLine(method))
+		fmt.Fprintf(&out, "func (s Service) %[1]s(ctx context.Context, request server.%[2]s) (server.%[3]s, error) {\n\treturn nil, httpapi.ErrNotWritten\n}\n",
+			name, typeName(method.Type.(*ast.FuncType).Params, 1), typeName(method.Type.(*ast.FuncType).Results, 0))
+	}
+	return out.String(), nil
+}
+
+// methodsOf returns the methods of an interface in a file.
+func methodsOf(file *ast.File, name string) []*ast.Field {
+	var methods []*ast.Field
+	ast.Inspect(file, func(node ast.Node) bool {
+		declared, isType := node.(*ast.TypeSpec)
+		if !isType || declared.Name.Name != name {
+			return true
+		}
+		if described, isInterface := declared.Type.(*ast.InterfaceType); isInterface {
+			methods = described.Methods.List
+		}
+		return false
+	})
+	return methods
+}
+
+// requestLine returns the method and path of an operation, which oapi-codegen has in parentheses in the comment.
+func requestLine(method *ast.Field) string {
+	for line := range strings.Lines(method.Doc.Text()) {
+		line = strings.TrimSpace(line)
+		if verb, path, isFound := strings.Cut(strings.Trim(line, "()"), " "); isFound && strings.HasPrefix(line, "("+verb+" /") {
+			return verb + " " + path
+		}
+	}
+	return "an operation of the document"
+}
+
+func typeName(fields *ast.FieldList, index int) string {
+	name, _ := fields.List[index].Type.(*ast.Ident)
+	return name.Name
 }

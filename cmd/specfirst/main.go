@@ -40,7 +40,8 @@ func command() *cli.Command {
 				"as an example of everything that a service needs.",
 			Flags: []cli.Flag{
 				&cli.StringFlag{Name: "module", Usage: "the `PATH` of the Go module (default: example.com/ and the name)"},
-				&cli.StringFlag{Name: "document", Usage: "serve the OpenAPI 3.0 document in `FILE`, with operations that respond with 501"},
+				&cli.StringFlag{Name: "document", Usage: "serve the OpenAPI document in `FILE`, with operations that respond with 501"},
+				&cli.StringSliceFlag{Name: "exclude", Usage: "leave the `OPERATION` out of the document: its operationId, or as in 'GET /things'"},
 				&cli.StringFlag{Name: "source", Usage: "use the clone of the Plant Store in `FOLDER` (default: the one that this command was built in, or its release)"},
 			},
 			Action:       runNew,
@@ -76,7 +77,7 @@ func runNew(ctx context.Context, cmd *cli.Command) error {
 	}
 	s, err := newService(cmd.Args().First(), cmd.String("module"), cmd.String("source"))
 	if path := cmd.String("document"); err == nil && path != "" {
-		s.document, err = readDocument(path)
+		s.document, err = readDocument(path, cmd.StringSlice("exclude"))
 	}
 	if err == nil {
 		err = s.write(ctx)

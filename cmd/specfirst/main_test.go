@@ -71,11 +71,10 @@ func TestMistakes(t *testing.T) {
 		"a full folder":         {[]string{full}, "exists and is not empty"},
 		"no clone":              {[]string{"shop", "--source", other}, "is not a clone of the Plant Store"},
 		"no document":           {[]string{"shop", "--document", "nowhere.yaml"}, "read the document: open nowhere.yaml"},
-		"no OpenAPI":            {[]string{"shop", "--document", writeDocument(t, "plants")}, "rooms.yaml cannot be served: load the document"},
-		"OpenAPI 3.1":           {[]string{"shop", "--document", writeDocument(t, strings.Replace(roomsDocument, "3.0.3", "3.1.0", 1))}, "the document has OpenAPI 3.1.0, need 3.0"},
-		"no operation":          {[]string{"shop", "--document", writeDocument(t, "openapi: 3.0.3\ninfo: {title: a, version: '1'}\npaths: {}")}, "it has no operation"},
-		"another media type":    {[]string{"shop", "--document", writeDocument(t, strings.Replace(roomsDocument, "content: {application/json", "content: {application/xml", 1))}, "POST /rooms: "},
-		"the health check":      {[]string{"shop", "--document", writeDocument(t, strings.NewReplacer("/v1/", "", "/rooms:\n    post:", "/healthz:\n    get:").Replace(roomsDocument))}, "rooms.yaml cannot be served: GET /healthz is the health check of the new service"},
+		"no OpenAPI":            {[]string{"shop", "--document", writeDocument(t, "plants")}, "rooms.yaml:1: this is not an OpenAPI document"},
+		"no operation":          {[]string{"shop", "--document", writeDocument(t, "openapi: 3.0.3\ninfo: {title: a, version: '1'}\npaths: {}")}, "rooms.yaml:3: the document has no operation"},
+		"what is not checked":   {[]string{"shop", "--document", writeDocument(t, strings.Replace(roomsDocument, "maxLength: 20, format", "pattern: '(', format", 1))}, "rooms.yaml:16: GET /bookings/{id}: the pattern \"(\""},
+		"nothing to leave out":  {[]string{"shop", "--document", writeDocument(t, roomsDocument), "--exclude", "GET /rooms"}, `has no operation "GET /rooms" to leave out`},
 		"another module path":   {[]string{"shop", "--module", "a b"}, "malformed module path"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -96,6 +95,48 @@ func TestMistakes(t *testing.T) {
 			t.Errorf("the error is %v", err)
 		}
 	})
+}
+
+// Bodies that cannot be checked are passed on, and the health check is where the document has nothing.
+func TestAdapted(t *testing.T) {
+	xml := strings.Replace(roomsDocument, "content: {application/json", "content: {application/xml", 1)
+	health := strings.NewReplacer("/v1/", "", "/rooms:\n    post:", "/healthz:\n    get:").Replace(roomsDocument)
+	for name, test := range map[string]struct{ document, file, want string }{
+		"another media type": {xml, "internal/httpapi/httpapi.go", `var unchecked = []string{"application/xml"}`},
+		"the health check":   {health, "internal/httpapi/httpapi.go", `h.router.Get("/livez", h.health)`},
+		"its test":           {health, "cmd/shed/main_test.go", `"/livez"`},
+		"a newer version":    {strings.Replace(roomsDocument, "3.0.3", "3.1.0", 1), "api/openapi.yaml", "openapi: 3.1.0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			read, err := readDocument(writeDocument(t, test.document), nil)
+			must.NoError(t, err)
+			folder := t.TempDir()
+			s := &service{name: "shed", module: "example.org/shed", document: read}
+			must.NoError(t, s.writeFiles(folder))
+			text, err := os.ReadFile(filepath.Join(folder, filepath.FromSlash(test.file)))
+			must.NoError(t, err)
+			if !strings.Contains(string(text), test.want) {
+				t.Errorf("%s has no %s", test.file, test.want)
+			}
+		})
+	}
+}
+
+// Each method of the generated interface gets an operation, whatever its comment is.
+func TestUnwritten(t *testing.T) {
+	const generated = "package server\n\ntype StrictServerInterface interface {\n" +
+		"\t// Old: it (all) goes.\n\t// (GET /old/{id})\n\t//\n\t// Deprecated: soon\n" +
+		"\tGetOld(ctx context.Context, request GetOldRequestObject) (GetOldResponseObject, error)\n}\n"
+	code, err := unwritten(generated, "example.com/a")
+	must.NoError(t, err)
+	for _, want := range []string{
+		"// GetOld implements GET /old/{id}.\n",
+		"GetOld(ctx context.Context, request server.GetOldRequestObject) (server.GetOldResponseObject, error)",
+	} {
+		if !strings.Contains(code, want) {
+			t.Errorf("there is no %q in\n%s", want, code)
+		}
+	}
 }
 
 // A command that does not exist is answered with the one that does, in one line.
@@ -134,14 +175,14 @@ func TestSuggestion(t *testing.T) {
 
 // A new service has its own names everywhere, and of this module only what is public.
 func TestNames(t *testing.T) {
-	rooms, err := readDocument(writeDocument(t, roomsDocument))
+	rooms, err := readDocument(writeDocument(t, roomsDocument), nil)
 	must.NoError(t, err)
 	if rooms.basePath != "/v1" || len(rooms.formats) != 1 || rooms.formats[0] != "slug" {
 		t.Errorf("the base path is %q, and the unknown formats are %q", rooms.basePath, rooms.formats)
 	}
-	plain, err := readDocument(writeDocument(t, strings.Replace(roomsDocument, ", format: slug", "", 1)))
+	plain, err := readDocument(writeDocument(t, strings.Replace(roomsDocument, ", format: slug", "", 1)), nil)
 	must.NoError(t, err)
-	for name, document := range map[string]*document{"the example": nil, "a document": rooms, "without formats": plain} {
+	for name, document := range map[string]*ownDocument{"the example": nil, "a document": rooms, "without formats": plain} {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
 			s := &service{name: "tool-shed", module: "example.org/shed", document: document}
@@ -154,7 +195,7 @@ func TestNames(t *testing.T) {
 				files++
 				text, err := os.ReadFile(filepath.Join(folder, name))
 				must.NoError(t, err)
-				if found := regexp.MustCompile(`(?i)bookshelf|specfirst`).FindString(name + string(text)); found != "" {
+				if found := regexp.MustCompile(`(?i)bookshelf|specfirst`).FindString(strings.ReplaceAll(name+string(text), plantstore+"/cmd/specfirst/codegen", "")); found != "" {
 					t.Errorf("%s has %q", name, found)
 				}
 				if document != nil && regexp.MustCompile(`(?i)\b(isbn|books?)\b`).Match(text) && !strings.HasSuffix(name, "auth_test.go") {
@@ -190,6 +231,14 @@ func TestGoOfNewModule(t *testing.T) {
 	must.NoError(t, err)
 	s := &service{module: "example.com/shed", version: "v0.0.0", source: source}
 	must.NoError(t, s.initModule(t.Context(), folder))
+	for _, name := range []string{"LICENSE", "api/contract/contract.go", "api/internal/paths/paths.go", "cmd/specfirst/codegen/main.go"} {
+		if _, err := os.Stat(filepath.Join(folder, copyFolder, filepath.FromSlash(name))); err != nil {
+			t.Error(err)
+		}
+	}
+	if text, err := os.ReadFile(filepath.Join(folder, "go.mod")); err != nil || strings.Contains(string(text), source) {
+		t.Errorf("go.mod names the clone (%v):\n%s", err, text)
+	}
 	goLines := func(folder string) []string {
 		text, err := os.ReadFile(filepath.Join(folder, "go.mod"))
 		must.NoError(t, err)
@@ -276,7 +325,15 @@ func TestLoop(t *testing.T) {
 // A document of one's own compiles at once, and its contract test lists what is to be written.
 func TestOwnDocument(t *testing.T) {
 	folder := newProject(t, "rooms", "--document", writeDocument(t, roomsDocument))
+	// It is what another machine gets: an archive, without the folder in which it was made.
+	expect(t, folder, "git init --quiet")
+	commit(t, folder)
+	elsewhere := t.TempDir()
+	expect(t, folder, "git checkout-index --all --prefix="+elsewhere+"/")
+	must.NoError(t, os.RemoveAll(folder))
+	folder = elsewhere
 	expect(t, folder, "make test", "addRoom is not written yet: it responds with 501", "close is not written yet")
+	expect(t, folder, "make generate")
 	unwritten := filepath.Join(folder, "internal", "operations", "unwritten.go")
 	const begin = "AddRoomResponseObject, error) {\n\treturn "
 	change(t, unwritten, begin+"nil, httpapi.ErrNotWritten", begin+"server.AddRoom200JSONResponse(*request.Body), nil")

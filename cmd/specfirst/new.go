@@ -19,12 +19,15 @@ import (
 
 const plantstore = "github.com/plantstore/plantstore"
 
+// goVersion is the line of go.mod of this module.
+const goVersion = "go 1.26.0"
+
 // service is the service that is to be written.
 type service struct {
 	folder, name, module string
-	source               string    // folder of a clone; empty: a release has the version
-	version              string    // of the release
-	document             *document // nil: the books
+	source               string       // folder of a clone; empty: a release has the version
+	version              string       // of the release
+	document             *ownDocument // nil: the books
 }
 
 var validName = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
@@ -96,10 +99,8 @@ func (s *service) write(ctx context.Context) (err error) {
 	if err := addModules(ctx, temporary, "./..."); err != nil {
 		return err
 	}
-	if s.document != nil {
-		if _, err := goCommand(ctx, temporary, "build", "./..."); err != nil {
-			return fmt.Errorf("oapi-codegen makes code of %s that does not compile: %w", s.document.path, err)
-		}
+	if _, err := goCommand(ctx, temporary, "vet", "./..."); err != nil {
+		return err
 	}
 	if err := os.Remove(s.folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -113,9 +114,12 @@ func (s *service) initModule(ctx context.Context, folder string) error {
 		return err
 	}
 	// The version of Go is that of this module. The version of this machine would keep older ones from building the service.
-	edits := []string{"mod", "edit", "-go=1.26.0", "-tool=" + generator, "-require=" + plantstore + "@" + s.version}
+	edits := []string{"mod", "edit", "-go=" + strings.TrimPrefix(goVersion, "go "), "-tool=" + generator, "-require=" + plantstore + "@" + s.version}
 	if s.source != "" {
-		edits = append(edits, "-replace="+plantstore+"="+s.source)
+		if err := copyModule(ctx, s.source, filepath.Join(folder, copyFolder)); err != nil {
+			return err
+		}
+		edits = append(edits, "-replace="+plantstore+"=./"+copyFolder)
 	}
 	if _, err := goCommand(ctx, folder, edits...); err != nil {
 		return err
@@ -156,15 +160,32 @@ func addModules(ctx context.Context, folder, packages string) error {
 
 // goCommand runs go in a folder and returns what it prints.
 func goCommand(ctx context.Context, folder string, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd := goIn(ctx, folder, args...)
 	var stderr bytes.Buffer
-	cmd.Dir, cmd.Stderr = folder, &stderr
-	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS="+os.Getenv("GOFLAGS")+" -mod=mod") // go may change go.mod
+	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
 		return nil, fmt.Errorf("go %s: %w\n%s", args[0], err, firstLines(stderr.String()))
 	}
 	return out, nil
+}
+
+// goOutput runs go in a folder and returns what it says, without what it says of the commands it runs.
+func goOutput(ctx context.Context, folder string, args ...string) (said string, err error) {
+	out, err := goIn(ctx, folder, args...).CombinedOutput()
+	for line := range strings.Lines(string(out)) {
+		if !strings.HasPrefix(line, "exit status") && !strings.Contains(line, ": running \"") {
+			said += line
+		}
+	}
+	return strings.TrimSpace(said), err
+}
+
+func goIn(ctx context.Context, folder string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = folder
+	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS="+os.Getenv("GOFLAGS")+" -mod=mod") // go may change go.mod
+	return cmd
 }
 
 // firstLines shortens what a program says.

@@ -19,11 +19,9 @@ import (
 // Book defines model for Book.
 type Book struct {
 	Author *string `json:"author,omitempty"`
-
-	// Isbn Example: 9780140449136
-	Isbn  ISBN   `json:"isbn"`
-	Title string `json:"title"`
-	Year  *int32 `json:"year,omitempty"`
+	Isbn   ISBN    `json:"isbn"`
+	Title  string  `json:"title"`
+	Year   *int32  `json:"year,omitempty"`
 }
 
 // BookContent defines model for BookContent.
@@ -36,9 +34,7 @@ type BookContent struct {
 // BookPage defines model for BookPage.
 type BookPage struct {
 	Books []Book `json:"books"`
-
-	// Next Example: 9780140449136
-	Next *ISBN `json:"next,omitempty"`
+	Next  *ISBN  `json:"next,omitempty"`
 }
 
 // Error defines model for Error.
@@ -46,7 +42,7 @@ type Error struct {
 	Message string `json:"message"`
 }
 
-// ISBN Example: 9780140449136
+// ISBN defines model for ISBN.
 type ISBN = string
 
 // Failed defines model for Failed.
