@@ -152,8 +152,9 @@ var mayImport = map[string][]string{
 	},
 
 	// The example that cmd/specfirst writes. Its tests import api/contracttest, too.
-	"cmd/specfirst":                   {"api/contract", "cmd/specfirst/internal/document"},
-	"cmd/specfirst/codegen":           {"api/contract", "cmd/specfirst/internal/document"},
+	"cmd/specfirst":                   {"api/contract", "cmd/specfirst/internal/codegen", "cmd/specfirst/internal/document"},
+	"cmd/specfirst/codegen":           {"cmd/specfirst/internal/codegen"},
+	"cmd/specfirst/internal/codegen":  {"api/contract", "cmd/specfirst/internal/document"},
 	"cmd/specfirst/internal/document": {},
 	example + "api":                   {},
 	example + "gen/client":            {},

@@ -2,6 +2,7 @@ package contract
 
 import (
 	"cmp"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -40,8 +41,8 @@ var (
 	statusMembers  = []string{"status", "code", "statusCode", "status_code"}
 )
 
-// of returns the error for a refusal, or nil if its schema asks for something that is not known.
-func (a answer) of(refusal *Refusal) map[string]any {
+// of returns the error with a status and a message, or nil if its schema asks for something that is not known.
+func (a answer) of(status int, message string) map[string]any {
 	if a.schema.node == nil {
 		return nil
 	}
@@ -50,13 +51,13 @@ func (a answer) of(refusal *Refusal) map[string]any {
 		allowed := scalars(schemas[0])
 		switch {
 		case slices.Contains(messageMembers, name) && allowed.has(typeString):
-			made[name] = refusal.Message
+			made[name] = message
 		case slices.Contains(statusMembers, name) && allowed.has(typeInteger|typeNumber):
-			made[name] = int64(refusal.Kind.Status())
+			made[name] = int64(status)
 		}
 	}
 	if _, hasTitle := made["title"]; hasTitle && made["detail"] != nil {
-		made["title"] = http.StatusText(refusal.Kind.Status())
+		made["title"] = http.StatusText(status)
 	}
 	if a.mediaType == problemType && a.requires("type") {
 		made["type"] = "about:blank" // RFC 9457, section 4.2.1
@@ -81,9 +82,9 @@ func refuseAsDocumented(w http.ResponseWriter, _ *http.Request, refusal *Refusal
 	status := refusal.Kind.Status()
 	if refusal.Operation != nil {
 		answers := refusal.Operation.answers
-		for _, key := range []string{strconv.Itoa(status), strconv.Itoa(status/100) + "XX", "default"} {
+		for _, key := range keysOf(status) {
 			known := answers[key]
-			if failure := known.of(refusal); failure != nil {
+			if failure := known.of(status, refusal.Message); failure != nil {
 				w.Header().Set("Content-Type", cmp.Or(known.mediaType, "application/json"))
 				w.WriteHeader(status)
 				_, _ = w.Write(jsonOf(failure)) // the client may have gone
@@ -92,4 +93,30 @@ func refuseAsDocumented(w http.ResponseWriter, _ *http.Request, refusal *Refusal
 		}
 	}
 	http.Error(w, refusal.Message, status)
+}
+
+// keysOf returns where a document has the response with a status.
+func keysOf(status int) []string {
+	return []string{strconv.Itoa(status), strconv.Itoa(status/100) + "XX", "default"}
+}
+
+// ErrorBody returns the body of an error with a status and a message, and its media type: as the document has it for the status,
+// or else for another error of the operation, or of any other one. The operation may be nil. In a document without a form of
+// errors it is {"message": …}.
+func (c *Checker) ErrorBody(operation *Operation, status int, message string) (mediaType string, body []byte) {
+	operations := slices.SortedFunc(slices.Values(c.operations), func(a, b *Operation) int {
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Method, b.Method))
+	})
+	if operation != nil {
+		operations = slices.Insert(operations, 0, operation)
+	}
+	for _, each := range operations {
+		for _, key := range append(keysOf(status), slices.Sorted(maps.Keys(each.answers))...) {
+			known := each.answers[key]
+			if failure := known.of(status, message); failure != nil {
+				return cmp.Or(known.mediaType, "application/json"), jsonOf(failure)
+			}
+		}
+	}
+	return "application/json", jsonOf(map[string]any{"message": message})
 }

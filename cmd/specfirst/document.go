@@ -20,6 +20,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/plantstore/plantstore/api/contract"
+	"github.com/plantstore/plantstore/cmd/specfirst/internal/codegen"
 	"github.com/plantstore/plantstore/cmd/specfirst/internal/document"
 )
 
@@ -157,8 +158,12 @@ func (d *ownDocument) credentials() string {
 
 // generate generates gen/, and writes an operation that is not written yet for each method of the server.
 func (d *ownDocument) generate(ctx context.Context, folder, module string) error {
-	if said, err := goOutput(ctx, folder, "generate", "./..."); err != nil {
-		return errors.New(strings.ReplaceAll(said, "api/"+d.fileName(), d.Path))
+	if err := codegen.Generate(ctx, folder, filepath.Join(folder, "api", d.fileName())); err != nil {
+		var mistake *document.Mistake
+		if errors.As(err, &mistake) {
+			mistake.File = d.Path // the document of the new service is gone
+		}
+		return err
 	}
 	generated, err := os.ReadFile(filepath.Join(folder, "gen", "server", "server.gen.go"))
 	if err != nil {

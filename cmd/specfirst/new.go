@@ -99,9 +99,6 @@ func (s *service) write(ctx context.Context) (err error) {
 	if err := addModules(ctx, temporary, "./..."); err != nil {
 		return err
 	}
-	if _, err := goCommand(ctx, temporary, "vet", "./..."); err != nil {
-		return err
-	}
 	if err := os.Remove(s.folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -160,32 +157,15 @@ func addModules(ctx context.Context, folder, packages string) error {
 
 // goCommand runs go in a folder and returns what it prints.
 func goCommand(ctx context.Context, folder string, args ...string) ([]byte, error) {
-	cmd := goIn(ctx, folder, args...)
+	cmd := exec.CommandContext(ctx, "go", args...)
 	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
+	cmd.Dir, cmd.Stderr = folder, &stderr
+	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS="+os.Getenv("GOFLAGS")+" -mod=mod") // go may change go.mod
 	out, err := cmd.Output()
 	if err != nil {
 		return nil, fmt.Errorf("go %s: %w\n%s", args[0], err, firstLines(stderr.String()))
 	}
 	return out, nil
-}
-
-// goOutput runs go in a folder and returns what it says, without what it says of the commands it runs.
-func goOutput(ctx context.Context, folder string, args ...string) (said string, err error) {
-	out, err := goIn(ctx, folder, args...).CombinedOutput()
-	for line := range strings.Lines(string(out)) {
-		if !strings.HasPrefix(line, "exit status") && !strings.Contains(line, ": running \"") {
-			said += line
-		}
-	}
-	return strings.TrimSpace(said), err
-}
-
-func goIn(ctx context.Context, folder string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = folder
-	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS="+os.Getenv("GOFLAGS")+" -mod=mod") // go may change go.mod
-	return cmd
 }
 
 // firstLines shortens what a program says.

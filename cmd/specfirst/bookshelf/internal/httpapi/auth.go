@@ -19,7 +19,6 @@ import (
 )
 
 var (
-	errNoCredentials  = errors.New("send the credentials that the document asks for")
 	errBadCredentials = errors.New("the credentials are not valid")
 	errNoKeys         = errors.New("tokens cannot be verified now")
 	errNoTokens       = errors.New("set BOOKSHELF_TOKEN or BOOKSHELF_KEYS_URL: the document has operations that need credentials")
@@ -64,13 +63,37 @@ func (h *handler) verifyAll(r *http.Request, schemes []contract.Scheme) error {
 	for _, scheme := range schemes {
 		text := credential(r, scheme)
 		if text == "" {
-			return errNoCredentials
+			return fmt.Errorf("send the credentials, those of BOOKSHELF_TOKEN or of the identity provider: %s", usageOf(scheme))
 		}
 		if err := h.Tokens.verify(r.Context(), text); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// usageOf says where a request has the credentials of a scheme.
+func usageOf(scheme contract.Scheme) string {
+	switch {
+	case scheme.In != "":
+		return fmt.Sprintf("%s %s", scheme.In, scheme.Key)
+	case strings.EqualFold(scheme.Scheme, "basic"):
+		return "header Authorization: Basic, with the token as password"
+	}
+	return "header Authorization: Bearer TOKEN"
+}
+
+// challengeOf returns the value of WWW-Authenticate, or nothing: API keys have no registered scheme.
+func challengeOf(operation *contract.Operation) string {
+	for _, scheme := range slices.Concat(operation.Security...) {
+		switch {
+		case strings.EqualFold(scheme.Scheme, "basic"):
+			return `Basic realm="bookshelf"`
+		case scheme.Type != "apiKey":
+			return "Bearer"
+		}
+	}
+	return ""
 }
 
 // credential returns what a request has for a scheme of the document.

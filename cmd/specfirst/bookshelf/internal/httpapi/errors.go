@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -18,39 +17,40 @@ var ErrNotWritten = errors.New("this operation is not written yet")
 func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	for known, status := range h.Statuses {
 		if errors.Is(err, known) {
-			writeError(w, status, known.Error())
+			h.writeError(w, r, status, known.Error())
 			return
 		}
 	}
 	if errors.Is(err, ErrNotWritten) {
-		writeError(w, http.StatusNotImplemented, err.Error())
+		h.writeError(w, r, http.StatusNotImplemented, err.Error())
 		return
 	}
 	h.Log.Error("request failed", "method", r.Method, "path", r.URL.Path, "err", err)
-	writeError(w, http.StatusInternalServerError, "internal error")
+	h.writeError(w, r, http.StatusInternalServerError, "internal error")
 }
 
 // refuse responds to a request that the document does not allow.
 func (h *handler) refuse(w http.ResponseWriter, r *http.Request, refusal *contract.Refusal) {
+	status := refusal.Kind.Status()
 	switch {
 	case errors.Is(refusal, errNoKeys):
 		h.Log.Error("cannot verify tokens", "err", refusal.Err)
-		writeError(w, http.StatusServiceUnavailable, errNoKeys.Error())
+		status, refusal.Message = http.StatusServiceUnavailable, errNoKeys.Error()
 	case refusal.Kind == contract.NotAuthorized:
-		w.Header().Set("WWW-Authenticate", "Bearer")
-		fallthrough
-	default:
-		writeError(w, refusal.Kind.Status(), refusal.Message)
+		if challenge := challengeOf(refusal.Operation); challenge != "" {
+			w.Header().Set("WWW-Authenticate", challenge)
+		}
 	}
+	h.writeErrorOf(w, refusal.Operation, status, refusal.Message)
 }
 
 // invalid responds where generated code cannot read what the document allows.
-func (h *handler) invalid(w http.ResponseWriter, _ *http.Request, err error) {
-	writeError(w, http.StatusBadRequest, err.Error())
+func (h *handler) invalid(w http.ResponseWriter, r *http.Request, err error) {
+	h.writeError(w, r, http.StatusBadRequest, err.Error())
 }
 
-func (h *handler) notFound(w http.ResponseWriter, _ *http.Request) {
-	writeError(w, http.StatusNotFound, "there is no such path")
+func (h *handler) notFound(w http.ResponseWriter, r *http.Request) {
+	h.writeError(w, r, http.StatusNotFound, "there is no such path")
 }
 
 // methodNotAllowed names the methods that the path has, as HTTP demands.
@@ -63,12 +63,17 @@ func (h *handler) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	w.Header().Set("Allow", strings.Join(allowed, ", "))
-	writeError(w, http.StatusMethodNotAllowed, "the path does not have this method")
+	h.writeError(w, r, http.StatusMethodNotAllowed, "the path does not have this method")
 }
 
-// writeError is the only place that writes an error. Change it if your document has another form.
-func writeError(w http.ResponseWriter, status int, message string) {
-	w.Header().Set("Content-Type", "application/json")
+func (h *handler) writeError(w http.ResponseWriter, r *http.Request, status int, message string) {
+	h.writeErrorOf(w, contract.OperationOf(r.Context()), status, message)
+}
+
+// writeErrorOf is the only place that writes an error. It has the form that the document gives to errors.
+func (h *handler) writeErrorOf(w http.ResponseWriter, operation *contract.Operation, status int, message string) {
+	mediaType, text := h.checker.ErrorBody(operation, status, message)
+	w.Header().Set("Content-Type", mediaType)
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]any{"message": message}) // the client may be gone
+	_, _ = w.Write(text) // the client may be gone
 }

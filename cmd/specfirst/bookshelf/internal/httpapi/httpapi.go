@@ -38,18 +38,20 @@ type Options struct {
 
 type handler struct {
 	Options
-	router *chi.Mux
+	router  *chi.Mux
+	checker *contract.Checker
 }
 
 // New returns the handler of the service.
 func New(service server.StrictServerInterface, options Options) (http.Handler, error) {
-	h := &handler{options, chi.NewRouter()}
+	h := &handler{Options: options, router: chi.NewRouter()}
 	checker, err := contract.New(api.Document, contract.Options{
 		Authorize: h.authorize, Refuse: h.refuse, BasePath: basePath, Formats: formats, Unchecked: unchecked,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read api/openapi.yaml: %w", err)
 	}
+	h.checker = checker
 	acceptsNone := options.Tokens.Secret == "" && options.Tokens.KeysURL == ""
 	if acceptsNone && slices.ContainsFunc(checker.Operations(), needsCredentials) {
 		return nil, errNoTokens
@@ -73,7 +75,7 @@ func New(service server.StrictServerInterface, options Options) (http.Handler, e
 func (h *handler) health(w http.ResponseWriter, r *http.Request) {
 	if err := h.Healthy(r.Context()); err != nil {
 		h.Log.Error("not healthy", "err", err)
-		writeError(w, http.StatusServiceUnavailable, "the store cannot be read")
+		h.writeError(w, r, http.StatusServiceUnavailable, "the store cannot be read")
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)

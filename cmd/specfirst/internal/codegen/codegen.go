@@ -1,0 +1,152 @@
+// Package codegen generates the code of a service from its document, with oapi-codegen and the settings in api/*.cfg.yaml.
+//
+// It says first what is wrong with the document, in one sentence with its line. oapi-codegen gets the document without what says
+// nothing about types, as OpenAPI 3.0. If that is still too much for it, the message names the operation.
+package codegen
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sort"
+	"strings"
+
+	"github.com/plantstore/plantstore/api/contract"
+	"github.com/plantstore/plantstore/cmd/specfirst/internal/document"
+)
+
+// generator generates the code of the service in a folder.
+type generator struct {
+	folder string
+	read   *document.Document
+}
+
+// Generate reads a document and writes gen/ in the folder of its service. If it fails, gen/ is as it was.
+func Generate(ctx context.Context, folder, path string) error {
+	read, err := document.Read(path)
+	if err != nil {
+		return err
+	}
+	if err := contractError(read); err != nil {
+		return err
+	}
+	g := &generator{folder, read}
+	before := generated{}
+	if err := before.read(folder); err != nil {
+		return err
+	}
+	operations := read.Operations()
+	err = g.try(ctx, len(operations))
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	defer before.restore()
+	return g.cause(ctx, operations, err)
+}
+
+// cause returns the error of the operation that is the cause of one: with it and those before it, code cannot be made, and
+// with those before it alone, it can.
+func (g *generator) cause(ctx context.Context, operations []document.Operation, err error) error {
+	if g.try(ctx, 0) != nil {
+		return fmt.Errorf("%s: oapi-codegen cannot make code of the components: %s", g.read.Path, firstLine(err))
+	}
+	first := sort.Search(len(operations)-1, func(i int) bool { return g.try(ctx, i+1) != nil })
+	operation := operations[first]
+	name := cmp.Or(operation.ID, operation.Method+" "+operation.Path)
+	return &document.Mistake{
+		File: g.read.Path, Line: operation.Line,
+		Text: fmt.Sprintf("oapi-codegen cannot make code of %s %s: change it, or leave it out with --exclude %q: %s",
+			operation.Method, operation.Path, name, firstLine(err)),
+	}
+}
+
+// contractError returns what package contract cannot check, but for media types, which the service names.
+func contractError(read *document.Document) error {
+	accept := func(http.ResponseWriter, *http.Request, *contract.Operation) (context.Context, error) {
+		return nil, nil
+	}
+	_, err := contract.New(read.Text, contract.Options{Authorize: accept})
+	if unchecked := new(contract.UncheckedError); err == nil || errors.As(err, &unchecked) {
+		return nil
+	}
+	return read.Explain(err)
+}
+
+// generated is the text of the generated files before, by name.
+type generated map[string][]byte
+
+func (g generated) read(folder string) error {
+	for _, part := range []string{"server", "client"} {
+		name := filepath.Join(folder, "gen", part, part+".gen.go")
+		text, err := os.ReadFile(name)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		g[name] = text
+	}
+	return nil
+}
+
+func (g generated) restore() {
+	for name, text := range g {
+		if text == nil {
+			_ = os.Remove(name)
+			continue
+		}
+		_ = os.WriteFile(name, text, 0o644)
+	}
+}
+
+// try generates and compiles the code of the first operations.
+func (g *generator) try(ctx context.Context, operations int) error {
+	prepared, err := g.read.Prepared(operations)
+	if err != nil {
+		return err
+	}
+	temporary, err := os.MkdirTemp("", "codegen-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(temporary)
+	name := filepath.Join(temporary, "openapi.yaml")
+	if err := os.WriteFile(name, prepared, 0o600); err != nil {
+		return err
+	}
+	for _, part := range []string{"server", "client"} {
+		if err := os.MkdirAll(filepath.Join(g.folder, "gen", part), 0o755); err != nil {
+			return err
+		}
+		if err := g.run(ctx, "tool", "oapi-codegen", "-config", "api/"+part+".cfg.yaml", name); err != nil {
+			return err
+		}
+	}
+	return g.run(ctx, "build", "-mod=mod", "./gen/...") // what the code imports is added to go.mod
+}
+
+func (g *generator) run(ctx context.Context, args ...string) error {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = g.folder
+	var output bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &output, &output
+	if err := cmd.Run(); err != nil {
+		return errors.New(cmp.Or(strings.TrimSpace(output.String()), err.Error()))
+	}
+	return nil
+}
+
+// firstLine returns the first line of an error that says something.
+func firstLine(err error) string {
+	for line := range strings.Lines(err.Error()) {
+		if !strings.HasPrefix(line, "#") && !strings.HasPrefix(line, "WARNING") && strings.TrimSpace(line) != "" {
+			return strings.TrimSpace(line)
+		}
+	}
+	return err.Error()
+}
