@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"net/url"
 	"regexp"
+	"strings"
 	"time"
 )
 
@@ -79,6 +80,11 @@ var Formats = map[string]Format{
 		Invalid: []string{"", "192.0.2.1", "2001:db8::g"},
 		Check:   func(text string) error { return checkAddress(text, netip.Addr.Is6) },
 	},
+	"duration": {
+		Valid:   []string{"P3DT4H", "P2W", "PT0S"},
+		Invalid: []string{"", "P", "3d", "P3DT", "P1W2D", "pt5m"},
+		Check:   checkDuration,
+	},
 	"password": {},
 	"binary":   {},
 }
@@ -92,6 +98,7 @@ func IsKnownFormat(name string) bool {
 var (
 	checkRFC3339   = matching(`^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
 	checkPrintable = matching(`^[!-~]*$`)
+	checkPeriod    = matching(`^P(\d+W|(\d+Y)?(\d+M)?(\d+D)?(T(\d+H)?(\d+M)?(\d+S)?)?)$`)
 
 	errNoFormat      = errors.New("does not have the format")
 	errNoEmail       = errors.New("is not an email address")
@@ -103,6 +110,14 @@ var (
 func checkDateTime(text string) error {
 	_, err := time.Parse(time.RFC3339Nano, text)
 	return errors.Join(err, checkRFC3339(text))
+}
+
+// checkDuration takes what RFC 3339, appendix A, does, with a part at least, and one after T.
+func checkDuration(text string) error {
+	if strings.HasSuffix(text, "P") || strings.HasSuffix(text, "T") {
+		return errNoFormat
+	}
+	return checkPeriod(text)
 }
 
 // checkEmail takes an address alone: package mail would also take a name before it.
