@@ -37,14 +37,19 @@ type ownDocument struct {
 	health    string            // path of the health check, which the document does not have
 }
 
-// readDocument reads a document, and leaves operations out. Its error is one sentence for what is wrong.
-func readDocument(path string, excluded []string) (*ownDocument, error) {
+// readDocument reads a document, leaves operations out, and adds errors. Its error is one sentence for what is wrong.
+func readDocument(path string, excluded []string, addsErrors bool) (*ownDocument, error) {
 	read, err := document.Read(path)
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range excluded {
 		if err := read.Exclude(name); err != nil {
+			return nil, err
+		}
+	}
+	if addsErrors {
+		if err := read.AddErrors(); err != nil {
 			return nil, err
 		}
 	}

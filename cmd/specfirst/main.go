@@ -42,6 +42,7 @@ func command() *cli.Command {
 				&cli.StringFlag{Name: "module", Usage: "the `PATH` of the Go module (default: example.com/ and the name)"},
 				&cli.StringFlag{Name: "document", Usage: "serve the OpenAPI document in `FILE`, with operations that respond with 501"},
 				&cli.StringSliceFlag{Name: "exclude", Usage: "leave the `OPERATION` out of the document: its operationId, or as in 'GET /things'"},
+				&cli.BoolFlag{Name: "add-errors", Usage: "add the errors to the document that every service has, such as 401 and 415"},
 				&cli.StringFlag{Name: "source", Usage: "use the clone of the Plant Store in `FOLDER` (default: the one that this command was built in, or its release)"},
 			},
 			Action:       runNew,
@@ -77,13 +78,19 @@ func runNew(ctx context.Context, cmd *cli.Command) error {
 	}
 	s, err := newService(cmd.Args().First(), cmd.String("module"), cmd.String("source"))
 	if path := cmd.String("document"); err == nil && path != "" {
-		s.document, err = readDocument(path, cmd.StringSlice("exclude"))
+		s.document, err = readDocument(path, cmd.StringSlice("exclude"), cmd.Bool("add-errors"))
 	}
 	if err == nil {
 		err = s.write(ctx)
 	}
 	if err != nil {
 		return err
+	}
+	if s.document != nil {
+		if missing := s.document.MissingErrors(); len(missing) > 0 {
+			fmt.Fprintf(cmd.Root().Writer, "The service also responds with these errors, which the document does not list (--add-errors adds them):\n  %s\n\n",
+				strings.Join(missing, "\n  "))
+		}
 	}
 	fmt.Fprintf(cmd.Root().Writer, "%s is ready. Read its README.md, then:\n\n  cd %s\n  make run\n  make test\n", s.name, s.folder)
 	return nil

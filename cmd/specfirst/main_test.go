@@ -108,7 +108,7 @@ func TestAdapted(t *testing.T) {
 		"a newer version":    {strings.Replace(roomsDocument, "3.0.3", "3.1.0", 1), "api/openapi.yaml", "openapi: 3.1.0"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			read, err := readDocument(writeDocument(t, test.document), nil)
+			read, err := readDocument(writeDocument(t, test.document), nil, false)
 			must.NoError(t, err)
 			folder := t.TempDir()
 			s := &service{name: "shed", module: "example.org/shed", document: read}
@@ -175,12 +175,12 @@ func TestSuggestion(t *testing.T) {
 
 // A new service has its own names everywhere, and of this module only what is public.
 func TestNames(t *testing.T) {
-	rooms, err := readDocument(writeDocument(t, roomsDocument), nil)
+	rooms, err := readDocument(writeDocument(t, roomsDocument), nil, false)
 	must.NoError(t, err)
 	if rooms.basePath != "/v1" || len(rooms.formats) != 1 || rooms.formats[0] != "slug" {
 		t.Errorf("the base path is %q, and the unknown formats are %q", rooms.basePath, rooms.formats)
 	}
-	plain, err := readDocument(writeDocument(t, strings.Replace(roomsDocument, ", format: slug", "", 1)), nil)
+	plain, err := readDocument(writeDocument(t, strings.Replace(roomsDocument, ", format: slug", "", 1)), nil, false)
 	must.NoError(t, err)
 	for name, document := range map[string]*ownDocument{"the example": nil, "a document": rooms, "without formats": plain} {
 		t.Run(name, func(t *testing.T) {

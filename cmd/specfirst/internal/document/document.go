@@ -2,7 +2,8 @@
 // prepares it for oapi-codegen.
 //
 // [Read] reads a file, joins the files beside it that it refers to (join.go), and looks for the mistakes of beginners
-// (check.go, references.go). [Document.Exclude] leaves operations out (edit.go). [Document.Prepared] is what
+// (check.go, references.go). [Document.Exclude] leaves operations out (edit.go), [Document.AddErrors]
+// adds the responses that every service has (errors.go). [Document.Prepared] is what
 // oapi-codegen reads (prepare.go): package contract checks all the rest.
 package document
 

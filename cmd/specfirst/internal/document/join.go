@@ -132,25 +132,13 @@ func (j *joiner) component(reference, found *yaml.Node, file, pointer string, de
 		name = j.freeName(file, pointer)
 		j.names[key] = name
 		copied := j.own(found, file)
-		set(j.schemas(), name, copied)
+		set(j.document.component("schemas"), name, copied)
 		if err := j.walk(copied, file, "schema", depth+1); err != nil {
 			return err
 		}
 	}
 	reference.Value = "#/components/schemas/" + name
 	return nil
-}
-
-// schemas returns the schemas of the components, which are made if there are none.
-func (j *joiner) schemas() *yaml.Node {
-	node := j.document.root
-	for _, name := range []string{"components", "schemas"} {
-		if find(node, name) == nil {
-			set(node, name, mapping())
-		}
-		node = find(node, name)
-	}
-	return node
 }
 
 // freeName returns a name for a schema of a file that no other one has.
@@ -164,7 +152,7 @@ func (j *joiner) freeName(file, pointer string) string {
 	}
 	name := strings.Join(strings.FieldsFunc(last, isOdd), "_")
 	for free, i := name, 2; ; free, i = name+strconv.Itoa(i), i+1 {
-		if find(j.schemas(), free) == nil {
+		if find(j.document.component("schemas"), free) == nil {
 			return free
 		}
 	}

@@ -113,3 +113,33 @@ func TestExclude(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 }
+
+// What a service that checks requests responds with is added where the document does not have it, in the form of its errors.
+func TestAddErrors(t *testing.T) {
+	withError := strings.Replace(shop, "        '200': {description: The item.}", "        '200': {description: The item.}\n"+
+		"        '404': {description: none, content: {application/problem+json: {schema: {type: object}}}}", 1)
+	read, err := document.Read(filepath.Join(writeFiles(t, map[string]string{"shop.yaml": withError}), "shop.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := strings.Join(read.MissingErrors(), "; "), "400 of GET /items, and of 1 more; 401 of GET /items, and of 1 more"; got != want {
+		t.Errorf("it lacks %s, want %s", got, want)
+	}
+	if err := read.AddErrors(); err != nil {
+		t.Fatal(err)
+	}
+	if missing := read.MissingErrors(); len(missing) > 0 {
+		t.Errorf("it still lacks %q", missing)
+	}
+	if _, err := document.Read(filepath.Join(writeFiles(t, map[string]string{"shop.yaml": string(read.Text)}), "shop.yaml")); err != nil {
+		t.Error(err)
+	}
+	for _, want := range []string{"'401':", "$ref: '#/components/responses/Unauthorized'", "BadRequest:\n"} {
+		if !strings.Contains(strings.ReplaceAll(string(read.Text), `"`, "'"), want) {
+			t.Errorf("there is no %q in\n%s", want, read.Text)
+		}
+	}
+	if strings.Count(string(read.Text), "application/problem+json") != 3 {
+		t.Errorf("the errors have another form:\n%s", read.Text)
+	}
+}

@@ -1,0 +1,125 @@
+package document
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// commonError is a response that a service which checks requests gives whatever the operation is.
+type commonError struct {
+	status, name, description string
+	isPossible                func(d *Document, operation Operation) bool
+}
+
+var commonErrors = []commonError{
+	{"400", "BadRequest", "The request is not valid.", (*Document).hasInput},
+	{"401", "Unauthorized", "There are no credentials, or they are not valid.", (*Document).isSecured},
+	{"413", "ContentTooLarge", "The body is too large.", (*Document).hasBody},
+	{"415", "UnsupportedMediaType", "The body has another media type.", (*Document).hasBody},
+}
+
+func (d *Document) hasBody(operation Operation) bool {
+	return find(operation.node, "requestBody") != nil
+}
+
+func (d *Document) hasInput(operation Operation) bool {
+	parameters := len(items(find(operation.item, "parameters"))) + len(items(find(operation.node, "parameters")))
+	return parameters > 0 || d.hasBody(operation)
+}
+
+// isSecured reports whether no alternative of the operation is without credentials.
+func (d *Document) isSecured(operation Operation) bool {
+	security := find(operation.node, "security")
+	if security == nil {
+		security = find(d.root, "security")
+	}
+	isOpen := func(alternative *yaml.Node) bool { return len(alternative.Content) == 0 }
+	return len(items(security)) > 0 && !slices.ContainsFunc(items(security), isOpen)
+}
+
+// lacks reports whether an operation can respond with an error that the document does not list.
+func (d *Document) lacks(operation Operation, failure commonError) bool {
+	listed := keysOf(find(operation.node, "responses"))
+	isListed := func(key string) bool { return slices.Contains(listed, key) }
+	return failure.isPossible(d, operation) && !isListed(failure.status) && !isListed(failure.status[:1]+"XX") && !isListed("default")
+}
+
+// MissingErrors says which statuses the document does not list, a line for each, such as "401 of GET /things, and of 2 more".
+func (d *Document) MissingErrors() (lines []string) {
+	for _, failure := range commonErrors {
+		var names []string
+		for _, operation := range d.Operations() {
+			if d.lacks(operation, failure) {
+				names = append(names, operation.Method+" "+operation.Path)
+			}
+		}
+		switch len(names) {
+		case 0:
+		case 1:
+			lines = append(lines, failure.status+" of "+names[0])
+		default:
+			lines = append(lines, fmt.Sprintf("%s of %s, and of %d more", failure.status, names[0], len(names)-1))
+		}
+	}
+	return lines
+}
+
+// AddErrors lists the statuses of MissingErrors in the document. They have the form of the errors that it has.
+func (d *Document) AddErrors() error {
+	content := d.errorContent()
+	for _, failure := range commonErrors {
+		var reference *yaml.Node
+		for _, operation := range d.Operations() {
+			if !d.lacks(operation, failure) {
+				continue
+			}
+			if reference == nil {
+				reference = d.addResponse(failure, content)
+			}
+			set(find(operation.node, "responses"), failure.status, mapping(scalar("$ref"), reference))
+		}
+	}
+	return d.reprint()
+}
+
+// errorContent returns the content of the first error in the document, or of a plain one.
+func (d *Document) errorContent() *yaml.Node {
+	for _, operation := range d.Operations() {
+		for status, response := range members(find(operation.node, "responses")) {
+			content := find(d.followed(response), "content")
+			isError := strings.HasPrefix(status.Value, "4") || status.Value == "default"
+			if isError && content != nil && strings.Contains(strings.Join(keysOf(content), " "), "json") {
+				return clone(content)
+			}
+		}
+	}
+	message := mapping(scalar("message"), mapping(scalar("type"), scalar("string")))
+	schema := mapping(scalar("type"), scalar("object"), scalar("required"), sequence(scalar("message")), scalar("properties"), message)
+	return mapping(scalar("application/json"), mapping(scalar("schema"), schema))
+}
+
+// addResponse adds a response to the components, and returns the reference to it.
+func (d *Document) addResponse(failure commonError, content *yaml.Node) *yaml.Node {
+	responses := d.component("responses")
+	name := failure.name
+	for find(responses, name) != nil {
+		name += "Error"
+	}
+	set(responses, name, mapping(scalar("description"), scalar(failure.description), scalar("content"), clone(content)))
+	return scalar("#/components/responses/" + name)
+}
+
+// component returns a part of the components, which is made if there is none.
+func (d *Document) component(part string) *yaml.Node {
+	node := d.root
+	for _, name := range []string{"components", part} {
+		if find(node, name) == nil {
+			set(node, name, mapping())
+		}
+		node = find(node, name)
+	}
+	return node
+}
