@@ -55,7 +55,7 @@ func Generate(ctx context.Context, folder, path string) error {
 // with those before it alone, it can.
 func (g *generator) cause(ctx context.Context, operations []document.Operation, err error) error {
 	if g.try(ctx, 0) != nil {
-		return fmt.Errorf("%s: oapi-codegen cannot make code of the components: %s", g.read.Path, firstLine(err))
+		return &document.Mistake{File: g.read.Path, Text: "oapi-codegen cannot make code of the components: " + firstLine(err)}
 	}
 	first := sort.Search(len(operations)-1, func(i int) bool { return g.try(ctx, i+1) != nil })
 	operation := operations[first]

@@ -48,7 +48,7 @@ func (d *Document) isModern() bool { return strings.HasPrefix(text(d.root, "open
 
 // check returns the first mistake of the document.
 func (d *Document) check() error {
-	checks := []func() error{d.checkKeys, d.checkReferences, d.checkPaths, d.checkOperations, d.checkSchemas}
+	checks := []func() error{d.checkKeys, d.checkReferences, d.checkServers, d.checkPaths, d.checkOperations, d.checkSchemas}
 	for _, check := range checks {
 		if err := check(); err != nil {
 			return err
@@ -73,6 +73,18 @@ func (d *Document) checkKeysOf(node *yaml.Node) error {
 		}
 		if err := d.checkKeysOf(below); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// checkServers finds variables without a value.
+func (d *Document) checkServers() error {
+	for _, server := range items(find(d.root, "servers")) {
+		for name, variable := range members(find(server, "variables")) {
+			if find(variable, "default") == nil {
+				return d.mistake(name, "the variable %s of a server has no default: add default: with a value", name.Value)
+			}
 		}
 	}
 	return nil

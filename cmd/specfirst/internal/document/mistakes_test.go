@@ -82,6 +82,7 @@ func TestMistakes(t *testing.T) {
 		"an array of nothing":       {"                items:\n                  $ref: '#/components/schemas/Item'\n", "", "21: this array has no items: add items: with the schema of an item"},
 		"a required member":         {"        name:\n          type: string\n", "        name:\n          type: string\n          required: true\n", "44: required of a schema is a list of names: write required: [name] beside properties"},
 		"an unknown scheme":         {"- key: []", "- ky: []", "4: the document asks for the security scheme ky, which components.securitySchemes does not have: did you mean key?"},
+		"a variable without value":  {"paths:\n", "servers: [{url: 'https://{place}/', variables: {place: {}}}]\npaths:\n", "5: the variable place of a server has no default: add default: with a value"},
 		"OpenAPI 2":                 {"openapi: 3.0.3", "swagger: '2.0'", "1: this is OpenAPI 2: convert it to OpenAPI 3, such as with npx swagger2openapi"},
 		"no version":                {"openapi: 3.0.3", "info2: {}", "1: this is not an OpenAPI document: begin it with openapi: 3.0.3 or openapi: 3.1.0"},
 		"a later version":           {"openapi: 3.0.3", "openapi: 3.3.0", "1: the document has OpenAPI 3.3.0: write 3.0.3 or 3.1.0"},

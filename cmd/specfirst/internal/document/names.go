@@ -64,6 +64,9 @@ func (d *Document) nameParameters() {
 
 func nameProperties(schema *yaml.Node) {
 	names := namer{}
+	if find(schema, "additionalProperties") != nil {
+		names["additionalproperties"] = true // the member for all others
+	}
 	for key, property := range members(find(schema, "properties")) {
 		if property.Kind == yaml.MappingNode && find(property, "$ref") == nil && find(property, "x-go-name") == nil {
 			names.name(property, key.Value)

@@ -25,6 +25,7 @@ func (d *Document) Prepared(operations int) ([]byte, error) {
 	set(root, "openapi", scalar("3.0.3"))
 	remove(root, func(name string) bool { return name == "webhooks" || name == "jsonSchemaDialect" })
 	copied.media(root, false)
+	copied.hoistUnions()
 	copied.nameParameters()
 	copied.schemas(root, simplify)
 	var out bytes.Buffer
@@ -94,6 +95,24 @@ func isAny(schema *yaml.Node) bool {
 		}
 	}
 	return true
+}
+
+// hoistUnions gives names to unions in shared responses: generated code lacks a type for those without one.
+func (d *Document) hoistUnions() {
+	for name, response := range members(find(d.root, "components", "responses")) {
+		for _, content := range members(find(response, "content")) {
+			schema := find(content, "schema")
+			if find(schema, "oneOf") == nil && find(schema, "anyOf") == nil {
+				continue
+			}
+			free := name.Value + "Body"
+			for find(d.root, "components", "schemas", free) != nil {
+				free += "Body"
+			}
+			set(d.component("schemas"), free, schema)
+			set(content, "schema", mapping(scalar("$ref"), scalar("#/components/schemas/"+free)))
+		}
+	}
 }
 
 // schemas calls a function with each schema below a node, those inside of others first.
