@@ -35,6 +35,8 @@ type ownDocument struct {
 	formats   []string          // of texts, that package contract does not know
 	unchecked []string          // media types that it passes on as they are
 	health    string            // path of the health check, which the document does not have
+
+	operations []*contract.Operation
 }
 
 // readDocument reads a document, leaves operations out, and adds errors. Its error is one sentence for what is wrong.
@@ -59,11 +61,12 @@ func readDocument(path string, excluded []string, addsErrors bool) (*ownDocument
 		return nil, read.Explain(err)
 	}
 	d.formats = checker.UnknownFormats() // the new service can check them
-	for _, operation := range checker.Operations() {
+	d.operations = checker.Operations()
+	for _, operation := range d.operations {
 		d.schemes = append(d.schemes, slices.Concat(operation.Security...)...)
 	}
 	d.basePath = basePathOf(read.Text)
-	d.health = d.freeHealthCheck(checker.Operations())
+	d.health = d.freeHealthCheck()
 	return d, nil
 }
 
@@ -100,9 +103,9 @@ func basePathOf(text []byte) string {
 var healthChecks = []string{"/healthz", "/livez", "/-/health"}
 
 // freeHealthCheck returns the first path for a health check that the document does not have.
-func (d *ownDocument) freeHealthCheck(operations []*contract.Operation) string {
+func (d *ownDocument) freeHealthCheck() string {
 	isFree := func(path string) bool {
-		return !slices.ContainsFunc(operations, func(operation *contract.Operation) bool { return d.basePath+operation.Path == path })
+		return !slices.ContainsFunc(d.operations, func(operation *contract.Operation) bool { return d.basePath+operation.Path == path })
 	}
 	return healthChecks[max(slices.IndexFunc(healthChecks, isFree), 0)]
 }
@@ -132,6 +135,9 @@ func (d *ownDocument) adapt(name, text string) string {
 		}
 	case "internal/httpapi/httpapi_test.go":
 		text = strings.Replace(text, `http.Header{"Authorization": {"Bearer " + secret}}`, d.credentials(), 1)
+	}
+	if name == "README.md" {
+		text = strings.Replace(text, curlInReadme, d.curl(d.operations, "a-token-for-development"), 1)
 	}
 	text = strings.ReplaceAll(text, healthChecks[0], d.health)
 	return strings.ReplaceAll(text, "openapi.yaml", d.fileName())

@@ -54,7 +54,11 @@ func (s *service) writeFiles(folder string) error {
 		if err != nil {
 			return err
 		}
-		replaced := names.Replace(string(text))
+		before := string(text)
+		if s.document != nil {
+			before = strings.Replace(before, curlInRun, s.document.curl(s.document.operations, "$$BOOKSHELF_TOKEN"), 1)
+		}
+		replaced := names.Replace(before)
 		if s.document != nil {
 			replaced = s.document.adapt(target, replaced)
 		}

@@ -105,6 +105,8 @@ func TestAdapted(t *testing.T) {
 		"another media type": {xml, "internal/httpapi/httpapi.go", `var unchecked = []string{"application/xml"}`},
 		"the health check":   {health, "internal/httpapi/httpapi.go", `h.router.Get("/livez", h.health)`},
 		"its test":           {health, "cmd/shed/main_test.go", `"/livez"`},
+		"its README":         {roomsDocument, "README.md", "$ curl -i 'http://127.0.0.1:8080/v1/bookings/1' -H 'X-Key: a-token-for-development'"},
+		"its Makefile":       {roomsDocument, "Makefile", "  curl -i 'http://127.0.0.1:8080/v1/bookings/1' -H 'X-Key: $$SHED_TOKEN'"},
 		"a newer version":    {strings.Replace(roomsDocument, "3.0.3", "3.1.0", 1), "api/openapi.yaml", "openapi: 3.1.0"},
 	} {
 		t.Run(name, func(t *testing.T) {
