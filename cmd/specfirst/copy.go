@@ -17,8 +17,14 @@ import (
 // there is no other way to have them on every machine.
 const copyFolder = "plantstore"
 
-// copied are the packages that come along, with those that they import.
-var copied = []string{"./api/contract", "./api/contracttest", "./cmd/specfirst/codegen"}
+// copied returns the packages that come along, with those that they import.
+func (s *service) copied() []string {
+	packages := []string{"./api/contract", "./api/contracttest", "./cmd/specfirst/codegen"}
+	if !s.hasNoDocs {
+		packages = append(packages, "./api/docs")
+	}
+	return packages
+}
 
 // pinned are packages whose modules the new service has in the versions of this module: those of the example, and the generator.
 var pinned = []string{"./cmd/specfirst/bookshelf/...", generator}
@@ -35,8 +41,8 @@ type goPackage struct {
 }
 
 // copyModule copies the packages to a folder, with go.mod and the licence. Their tests stay behind.
-func copyModule(ctx context.Context, source, folder string) error {
-	needed, err := listPackages(ctx, source, copied)
+func copyModule(ctx context.Context, source, folder string, packages []string) error {
+	needed, err := listPackages(ctx, source, packages)
 	if err != nil {
 		return err
 	}

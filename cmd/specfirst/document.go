@@ -140,7 +140,8 @@ func (d *ownDocument) adapt(name, text string) string {
 		text = strings.Replace(text, curlInReadme, d.curl(d.operations, "a-token-for-development"), 1)
 	}
 	text = strings.ReplaceAll(text, healthChecks[0], d.health)
-	return strings.ReplaceAll(text, "openapi.yaml", d.fileName())
+	text = strings.ReplaceAll(text, "openapi.yaml", d.fileName())
+	return strings.NewReplacer(`"/openapi.json"`, `"/openapi.yaml"`, "`/openapi.json`", "`/openapi.yaml`").Replace(text) // the path of package docs
 }
 
 // credentials returns the headers, as Go code, with which the contract test has each credential of the document.

@@ -28,6 +28,14 @@ var ofBooks = []string{"README.md", "gen", "internal/operations", "internal/stor
 // moves has where the files are put that only a document of one's own needs.
 var moves = map[string]string{"README.own.md": "README.md", "internal/unwritten": "internal/operations"}
 
+// linesOfDocs show the document in a browser. --no-docs takes them out.
+var linesOfDocs = []string{
+	"	for _, path := range []string{\"/openapi.yaml\", \"/docs\", \"/docs/*\"} {\n		h.router.Get(path, docs.Handler(api.Document).ServeHTTP)\n	}\n",
+	"	\"" + plantstore + "/api/docs\"\n",
+	"	@echo \"and read about the API: http://127.0.0.1:8080/docs\"\n",
+	"\n`/docs` shows the document in a browser and sends requests, and `/openapi.yaml` is the document. Both need no token.\n",
+}
+
 // writeFiles writes the files of the example with other names.
 func (s *service) writeFiles(folder string) error {
 	names := strings.NewReplacer(
@@ -58,6 +66,11 @@ func (s *service) writeFiles(folder string) error {
 		if s.document != nil {
 			before = strings.Replace(before, curlInRun, s.document.curl(s.document.operations, "$$BOOKSHELF_TOKEN"), 1)
 		}
+		if s.hasNoDocs {
+			for _, lines := range linesOfDocs {
+				before = strings.Replace(before, lines, "", 1)
+			}
+		}
 		replaced := names.Replace(before)
 		if s.document != nil {
 			replaced = s.document.adapt(target, replaced)
@@ -82,6 +95,9 @@ func (s *service) target(name string) string {
 			}
 			return to + strings.TrimPrefix(name, from)
 		}
+	}
+	if s.hasNoDocs && name == "internal/httpapi/docs_test.go" {
+		return ""
 	}
 	for _, replaced := range ofBooks {
 		if s.document != nil && isBelow(name, replaced) {

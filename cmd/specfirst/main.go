@@ -43,6 +43,7 @@ func command() *cli.Command {
 				&cli.StringFlag{Name: "document", Usage: "serve the OpenAPI document in `FILE`, with operations that respond with 501"},
 				&cli.StringSliceFlag{Name: "exclude", Usage: "leave the `OPERATION` out of the document: its operationId, or as in 'GET /things'"},
 				&cli.BoolFlag{Name: "add-errors", Usage: "add the errors to the document that every service has, such as 401 and 415"},
+				&cli.BoolFlag{Name: "no-docs", Usage: "leave out the page that shows the document in a browser"},
 				&cli.StringFlag{Name: "source", Usage: "use the clone of the Plant Store in `FOLDER` (default: the one that this command was built in, or its release)"},
 			},
 			Action:       runNew,
@@ -81,6 +82,7 @@ func runNew(ctx context.Context, cmd *cli.Command) error {
 		s.document, err = readDocument(path, cmd.StringSlice("exclude"), cmd.Bool("add-errors"))
 	}
 	if err == nil {
+		s.hasNoDocs = cmd.Bool("no-docs")
 		err = s.write(ctx)
 	}
 	if err != nil {

@@ -124,6 +124,30 @@ func TestAdapted(t *testing.T) {
 	}
 }
 
+// With --no-docs nothing is left of the page.
+func TestNoDocs(t *testing.T) {
+	read, err := readDocument(writeDocument(t, roomsDocument), nil, false)
+	must.NoError(t, err)
+	for _, s := range []*service{{name: "shed", module: "example.org/shed"}, {name: "shed", module: "example.org/shed", document: read}} {
+		folder := t.TempDir()
+		s.hasNoDocs = true
+		must.NoError(t, s.writeFiles(folder))
+		for _, name := range []string{"README.md", "Makefile", "internal/httpapi/httpapi.go"} {
+			text, err := os.ReadFile(filepath.Join(folder, filepath.FromSlash(name)))
+			must.NoError(t, err)
+			if regexp.MustCompile(`/docs\b|docs\.`).Match(text) {
+				t.Errorf("%s has something of the page", name)
+			}
+		}
+		if _, err := os.Stat(filepath.Join(folder, "internal", "httpapi", "docs_test.go")); err == nil {
+			t.Error("the test of the page is left")
+		}
+		if slices.Contains(s.copied(), "./api/docs") {
+			t.Error("the package of the page comes along")
+		}
+	}
+}
+
 // Each method of the generated interface gets an operation, whatever its comment is.
 func TestUnwritten(t *testing.T) {
 	const generated = "package server\n\ntype StrictServerInterface interface {\n" +
@@ -207,7 +231,7 @@ func TestNames(t *testing.T) {
 					t.Errorf("gofmt would change %s (%v)", name, err)
 				}
 				for _, imported := range regexp.MustCompile(`"github\.com/plantstore/plantstore/([^"]*)"`).FindAllStringSubmatch(string(text), -1) {
-					if imported[1] != "api/contract" && imported[1] != "api/contracttest" {
+					if !slices.Contains([]string{"api/contract", "api/contracttest", "api/docs"}, imported[1]) {
 						t.Errorf("%s imports %s", name, imported[1])
 					}
 				}
@@ -218,7 +242,7 @@ func TestNames(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			if files > 25 {
+			if files > 26 {
 				t.Errorf("there are %d files", files)
 			}
 		})

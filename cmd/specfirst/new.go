@@ -28,6 +28,7 @@ type service struct {
 	source               string       // folder of a clone; empty: a release has the version
 	version              string       // of the release
 	document             *ownDocument // nil: the books
+	hasNoDocs            bool         // no page that shows the document
 }
 
 var validName = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
@@ -113,7 +114,7 @@ func (s *service) initModule(ctx context.Context, folder string) error {
 	// The version of Go is that of this module. The version of this machine would keep older ones from building the service.
 	edits := []string{"mod", "edit", "-go=" + strings.TrimPrefix(goVersion, "go "), "-tool=" + generator, "-require=" + plantstore + "@" + s.version}
 	if s.source != "" {
-		if err := copyModule(ctx, s.source, filepath.Join(folder, copyFolder)); err != nil {
+		if err := copyModule(ctx, s.source, filepath.Join(folder, copyFolder), s.copied()); err != nil {
 			return err
 		}
 		edits = append(edits, "-replace="+plantstore+"=./"+copyFolder)

@@ -23,6 +23,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	apidocs "github.com/plantstore/plantstore/api/docs"
 )
 
 // Handlers returns the handlers of GET requests, by path. The document must
@@ -122,21 +124,9 @@ func digest(parts ...string) string {
 	return base64.RawURLEncoding.EncodeToString(hash[:16])
 }
 
-// The files of Swagger UI, as internal/workshop/tools/swagger-ui unpacks them, and those that the
-// page adds. They are strings, because a string stays in the file of the program until it
-// is read.
+// The files that the page adds to Swagger UI, which is in api/docs. They are strings, because a string stays in the file of
+// the program until it is read.
 var (
-	//go:embed swagger-ui/swagger-ui-bundle.js
-	bundle string
-	//go:embed swagger-ui/swagger-ui-bundle.js.LICENSE.txt
-	bundleLicenses string
-	//go:embed swagger-ui/swagger-ui.css
-	styles string
-	//go:embed swagger-ui/LICENSE
-	license string
-	//go:embed swagger-ui/NOTICE
-	notice string
-
 	//go:embed page/index.html
 	index string
 	//go:embed page/docs.js
@@ -154,11 +144,11 @@ var files = map[string]File{
 	"/docs/docs.css":                         {MediaType: "text/css; charset=utf-8", Content: ownStyles},
 	"/docs/docs.js":                          {MediaType: javascript, Content: script},
 	"/docs/favicon.svg":                      {MediaType: "image/svg+xml", Content: favicon},
-	"/docs/swagger-ui-bundle.js":             {MediaType: javascript, Content: bundle},
-	"/docs/swagger-ui-bundle.js.LICENSE.txt": {MediaType: "text/plain; charset=utf-8", Content: bundleLicenses},
-	"/docs/swagger-ui.css":                   {MediaType: "text/css; charset=utf-8", Content: styles},
-	"/docs/swagger-ui.LICENSE.txt":           {MediaType: "text/plain; charset=utf-8", Content: license},
-	"/docs/swagger-ui.NOTICE.txt":            {MediaType: "text/plain; charset=utf-8", Content: notice},
+	"/docs/swagger-ui-bundle.js":             {MediaType: javascript, Content: apidocs.Bundle},
+	"/docs/swagger-ui-bundle.js.LICENSE.txt": {MediaType: "text/plain; charset=utf-8", Content: apidocs.BundleLicenses},
+	"/docs/swagger-ui.css":                   {MediaType: "text/css; charset=utf-8", Content: apidocs.Styles},
+	"/docs/swagger-ui.LICENSE.txt":           {MediaType: "text/plain; charset=utf-8", Content: apidocs.License},
+	"/docs/swagger-ui.NOTICE.txt":            {MediaType: "text/plain; charset=utf-8", Content: apidocs.Notice},
 }
 
 const javascript = "text/javascript; charset=utf-8"
@@ -170,11 +160,8 @@ type File struct {
 	Policy    string // its Content-Security-Policy; empty: [Policy]
 }
 
-// Policy is the Content-Security-Policy of the page. It allows only files of this
-// service: no other host, no inline script or style, no frame around the page.
-// The style sheet of Swagger UI contains its icons as data: URLs.
-const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
-	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+// Policy is the Content-Security-Policy of the page.
+const Policy = apidocs.Policy
 
 // Handler serves the file. Nothing is computed before the first request.
 func (f File) Handler() http.Handler {

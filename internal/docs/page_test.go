@@ -17,7 +17,7 @@ import (
 // checksums that were recorded when the package was unpacked, and the folder has
 // no other files.
 func TestSwaggerUIIsThePublishedOne(t *testing.T) {
-	sums, err := os.ReadFile("swagger-ui/SHA256SUMS")
+	sums, err := os.ReadFile("../../api/docs/swagger-ui/SHA256SUMS")
 	must.NoError(t, err)
 	served := map[string]bool{} // by the checksum of the body
 	for path, h := range handlers(t, "") {
@@ -37,7 +37,7 @@ func TestSwaggerUIIsThePublishedOne(t *testing.T) {
 		}
 		files = append(files, name)
 	}
-	entries, err := os.ReadDir("swagger-ui")
+	entries, err := os.ReadDir("../../api/docs/swagger-ui")
 	must.NoError(t, err)
 	var there []string
 	for _, e := range entries {

@@ -60,7 +60,7 @@ func modulesOf(programs map[string][]byte) ([]module, error) {
 	if version == nil {
 		return nil, fmt.Errorf("internal/workshop/tools/swagger-ui has no version")
 	}
-	ui := module{name: "swagger-ui-dist", version: string(version[1]), dir: top + "/internal/docs/swagger-ui"}
+	ui := module{name: "swagger-ui-dist", version: string(version[1]), dir: top + "/api/docs/swagger-ui"}
 	ui.purl = "pkg:npm/swagger-ui-dist@" + ui.version
 	found[ui.name] = ui
 	return slices.SortedFunc(maps.Values(found), func(a, b module) int { return cmp.Compare(a.purl, b.purl) }), nil

@@ -14,6 +14,7 @@ import (
 	"github.com/go-chi/chi/v5/middleware"
 
 	"github.com/plantstore/plantstore/api/contract"
+	"github.com/plantstore/plantstore/api/docs"
 
 	"github.com/plantstore/plantstore/cmd/specfirst/bookshelf/api"
 	"github.com/plantstore/plantstore/cmd/specfirst/bookshelf/gen/server"
@@ -60,6 +61,9 @@ func New(service server.StrictServerInterface, options Options) (http.Handler, e
 	h.router.NotFound(h.notFound)
 	h.router.MethodNotAllowed(h.methodNotAllowed)
 	h.router.Get("/healthz", h.health)
+	for _, path := range []string{"/openapi.yaml", "/docs", "/docs/*"} {
+		h.router.Get(path, docs.Handler(api.Document).ServeHTTP)
+	}
 	h.router.Group(func(r chi.Router) {
 		r.Use(checker.Middleware) // in a group, the router has found the operation already
 		strict := server.NewStrictHandlerWithOptions(service, nil, server.StrictHTTPServerOptions{
