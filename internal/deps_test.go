@@ -154,7 +154,7 @@ var mayImport = map[string][]string{
 
 	// The example that cmd/specfirst writes. Its tests import api/contracttest, too.
 	"cmd/specfirst":                   {"api/contract", "cmd/specfirst/internal/codegen", "cmd/specfirst/internal/document"},
-	"cmd/specfirst/codegen":           {"cmd/specfirst/internal/codegen"},
+	"cmd/specfirst/codegen":           {"cmd/specfirst/internal/codegen", "cmd/specfirst/internal/document"},
 	"cmd/specfirst/internal/codegen":  {"api/contract", "cmd/specfirst/internal/document"},
 	"cmd/specfirst/internal/document": {},
 	example + "api":                   {},
@@ -163,7 +163,7 @@ var mayImport = map[string][]string{
 	example + "internal/store":        {},
 	example + "internal/unwritten":    {},
 	example + "internal/operations":   {example + "gen/server", example + "internal/store"},
-	example + "internal/httpapi":      {"api/contract", example + "api", example + "gen/server"},
+	example + "internal/httpapi":      {"api/contract", "api/docs", example + "api", example + "gen/server"},
 	example + "cmd/bookshelf":         {example + "internal/httpapi", example + "internal/operations"},
 }
 

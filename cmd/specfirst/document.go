@@ -170,11 +170,7 @@ func (d *ownDocument) credentials() string {
 
 // generate generates gen/, and writes an operation that is not written yet for each method of the server.
 func (d *ownDocument) generate(ctx context.Context, folder, module string) error {
-	if err := codegen.Generate(ctx, folder, filepath.Join(folder, "api", d.fileName())); err != nil {
-		var mistake *document.Mistake
-		if errors.As(err, &mistake) {
-			mistake.File = d.Path // the document of the new service is gone
-		}
+	if err := codegen.Generate(ctx, folder, d.Document); err != nil {
 		return err
 	}
 	generated, err := os.ReadFile(filepath.Join(folder, "gen", "server", "server.gen.go"))

@@ -89,6 +89,9 @@ func runNew(ctx context.Context, cmd *cli.Command) error {
 		return err
 	}
 	if s.document != nil {
+		for _, warning := range s.document.Warnings {
+			fmt.Fprintf(cmd.Root().Writer, "%v\n\n", warning)
+		}
 		if missing := s.document.MissingErrors(); len(missing) > 0 {
 			fmt.Fprintf(cmd.Root().Writer, "The service also responds with these errors, which the document does not list (--add-errors adds them):\n  %s\n\n",
 				strings.Join(missing, "\n  "))

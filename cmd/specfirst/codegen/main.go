@@ -8,6 +8,7 @@ import (
 	"os/signal"
 
 	"github.com/plantstore/plantstore/cmd/specfirst/internal/codegen"
+	"github.com/plantstore/plantstore/cmd/specfirst/internal/document"
 )
 
 func main() {
@@ -17,8 +18,19 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: codegen DOCUMENT, in the folder of the service")
 		os.Exit(2)
 	}
-	if err := codegen.Generate(ctx, ".", os.Args[1]); err != nil {
+	if err := generate(ctx, os.Args[1]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+func generate(ctx context.Context, path string) error {
+	read, err := document.Read(path)
+	if err != nil {
+		return err
+	}
+	for _, warning := range read.Warnings {
+		fmt.Fprintln(os.Stderr, warning)
+	}
+	return codegen.Generate(ctx, ".", read)
 }

@@ -28,12 +28,8 @@ type generator struct {
 	read   *document.Document
 }
 
-// Generate reads a document and writes gen/ in the folder of its service. If it fails, gen/ is as it was.
-func Generate(ctx context.Context, folder, path string) error {
-	read, err := document.Read(path)
-	if err != nil {
-		return err
-	}
+// Generate writes gen/ in the folder of the service of a document. If it fails, gen/ is as it was.
+func Generate(ctx context.Context, folder string, read *document.Document) error {
 	if err := contractError(read); err != nil {
 		return err
 	}
@@ -43,7 +39,7 @@ func Generate(ctx context.Context, folder, path string) error {
 		return err
 	}
 	operations := read.Operations()
-	err = g.try(ctx, len(operations))
+	err := g.try(ctx, len(operations))
 	if err == nil || ctx.Err() != nil {
 		return err
 	}

@@ -82,8 +82,8 @@ func (d *Document) checkKeysOf(node *yaml.Node) error {
 func (d *Document) checkServers() error {
 	for _, server := range items(find(d.root, "servers")) {
 		for name, variable := range members(find(server, "variables")) {
-			if find(variable, "default") == nil {
-				return d.mistake(name, "the variable %s of a server has no default: add default: with a value", name.Value)
+			if text(variable, "default") == "" {
+				return d.mistake(name, "the variable %s of a server has no default, or an empty one: add default: with a value", name.Value)
 			}
 		}
 	}

@@ -24,6 +24,9 @@ type Document struct {
 	Path string
 	Text []byte // as in the file, unless it was joined or edited
 
+	// Warnings say what means nothing, although it can be served.
+	Warnings []error
+
 	root   *yaml.Node
 	origin map[*yaml.Node]string // the file of what was joined
 }

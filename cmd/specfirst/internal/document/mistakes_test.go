@@ -76,13 +76,11 @@ func TestMistakes(t *testing.T) {
 		"an optional one":           {"          required: true\n", "", "28: the parameter id of GET /items/{id} is in the path and not required: add required: true"},
 		"a parameter in a body":     {"in: query", "in: body", "10: the parameter color of GET /items is in \"body\": write in: path, query, header or cookie (a body is requestBody)"},
 		"no slash":                  {"  /items:", "  items:", "6: the path items does not begin with a slash: write /items"},
-		"nullable in 3.1":           {"openapi: 3.0.3", "openapi: 3.1.0", "14: nullable is of OpenAPI 3.0, and the document has 3.1.0: write type: [string, 'null']"},
 		"types in 3.0":              {"type: string\n            nullable: true", "type: [string, 'null']", "13: a list of types is of OpenAPI 3.1, and the document has 3.0.3: write one type, with nullable: true for null, or openapi: 3.1.0"},
 		"a misspelt type":           {"        name:\n          type: string\n", "        name:\n          type: sting\n", "43: there is no type sting: did you mean string?"},
-		"an array of nothing":       {"                items:\n                  $ref: '#/components/schemas/Item'\n", "", "21: this array has no items: add items: with the schema of an item"},
 		"a required member":         {"        name:\n          type: string\n", "        name:\n          type: string\n          required: true\n", "44: required of a schema is a list of names: write required: [name] beside properties"},
 		"an unknown scheme":         {"- key: []", "- ky: []", "4: the document asks for the security scheme ky, which components.securitySchemes does not have: did you mean key?"},
-		"a variable without value":  {"paths:\n", "servers: [{url: 'https://{place}/', variables: {place: {}}}]\npaths:\n", "5: the variable place of a server has no default: add default: with a value"},
+		"a variable without value":  {"paths:\n", "servers: [{url: 'https://{place}/', variables: {place: {}}}]\npaths:\n", "5: the variable place of a server has no default, or an empty one: add default: with a value"},
 		"OpenAPI 2":                 {"openapi: 3.0.3", "swagger: '2.0'", "1: this is OpenAPI 2: convert it to OpenAPI 3, such as with npx swagger2openapi"},
 		"no version":                {"openapi: 3.0.3", "info2: {}", "1: this is not an OpenAPI document: begin it with openapi: 3.0.3 or openapi: 3.1.0"},
 		"a later version":           {"openapi: 3.0.3", "openapi: 3.3.0", "1: the document has OpenAPI 3.3.0: write 3.0.3 or 3.1.0"},
@@ -101,6 +99,19 @@ func TestMistakes(t *testing.T) {
 				t.Errorf("the error is\n%v, want\n%s:%s", err, path, test.want)
 			}
 		})
+	}
+}
+
+// What means nothing in the version of the document is said, and served.
+func TestWarning(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "shop.yaml")
+	if err := os.WriteFile(path, []byte(strings.Replace(shop, "3.0.3", "3.1.0", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	read, err := document.Read(path)
+	const want = ":14: nullable is of OpenAPI 3.0, and means nothing in 3.1.0: write type: [string, 'null']"
+	if err != nil || len(read.Warnings) != 1 || read.Warnings[0].Error() != path+want {
+		t.Errorf("the warnings are %v (%v), want %s%s", read.Warnings, err, path, want)
 	}
 }
 

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -68,10 +69,9 @@ func (d *Document) checkSchema(schema *yaml.Node) error {
 	case !d.isModern() && len(items(kind)) > 0:
 		return d.mistake(kind, "a list of types is of OpenAPI 3.1, and the document has %s: write one type, with nullable: true for null, or openapi: 3.1.0",
 			text(d.root, "openapi"))
-	case d.isModern() && find(schema, "nullable") != nil:
-		return d.mistake(find(schema, "nullable"), "nullable is of OpenAPI 3.0, and the document has %s: write type: [%s, 'null']", text(d.root, "openapi"), orElse(text(schema, "type"), "string"))
-	case text(schema, "type") == "array" && find(schema, "items") == nil && !d.isModern():
-		return d.mistake(kind, "this array has no items: add items: with the schema of an item")
+	case d.isModern() && find(schema, "nullable") != nil && len(d.Warnings) == 0:
+		d.Warnings = append(d.Warnings, d.mistake(find(schema, "nullable"), "nullable is of OpenAPI 3.0, and means nothing in %s: write type: [%s, 'null']",
+			text(d.root, "openapi"), cmp.Or(text(schema, "type"), "string")))
 	case text(schema, "required") == "true" || text(schema, "required") == "false":
 		return d.mistake(find(schema, "required"), "required of a schema is a list of names: write required: [name] beside properties")
 	}
@@ -81,13 +81,6 @@ func (d *Document) checkSchema(schema *yaml.Node) error {
 		}
 	}
 	return nil
-}
-
-func orElse(text, other string) string {
-	if text == "" {
-		return other
-	}
-	return text
 }
 
 func keysOf(node *yaml.Node) (names []string) {
