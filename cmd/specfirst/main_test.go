@@ -365,3 +365,27 @@ func TestOwnDocument(t *testing.T) {
 	change(t, unwritten, begin+"nil, httpapi.ErrNotWritten", begin+"server.AddRoom200JSONResponse(*request.Body), nil")
 	expect(t, folder, "make test", "close is not written yet")
 }
+
+// Documents that oapi-codegen alone cannot serve, each written anew from a report. Their code compiles, and the contract test
+// accuses the new service of nothing but operations that are not written.
+func TestDocuments(t *testing.T) {
+	folder := newProject(t, "rooms", "--document", writeDocument(t, roomsDocument))
+	paths, err := filepath.Glob("testdata/*.yaml")
+	must.NoError(t, err)
+	for _, path := range paths {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			read, err := readDocument(path, nil, false)
+			must.NoError(t, err)
+			s := &service{name: "rooms", module: "example.com/rooms", document: read}
+			must.NoError(t, s.writeFiles(folder))
+			must.NoError(t, read.generate(t.Context(), folder, s.module))
+			cmd := exec.CommandContext(t.Context(), "go", "test", "-mod=mod", "-count=1", "-v", "./...")
+			cmd.Dir = folder
+			out, _ := cmd.CombinedOutput() // it fails for the operations
+			said := string(out)
+			if strings.Contains(said, "broken: ") || strings.Contains(said, "build failed") || !strings.Contains(said, "--- PASS: TestRun") {
+				t.Errorf("it says\n%s", said)
+			}
+		})
+	}
+}

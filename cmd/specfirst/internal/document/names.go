@@ -73,3 +73,16 @@ func nameProperties(schema *yaml.Node) {
 		}
 	}
 }
+
+// nameComponents gives schemas and shared parameters names of their own: generated code has a type for each. Those of responses have
+// other names.
+func (d *Document) nameComponents() {
+	names := namer{}
+	for _, kind := range []string{"schemas", "parameters"} {
+		for key, component := range members(find(d.root, "components", kind)) {
+			if component.Kind == yaml.MappingNode && find(component, "x-go-name") == nil {
+				names.name(component, key.Value)
+			}
+		}
+	}
+}

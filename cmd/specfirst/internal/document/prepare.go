@@ -27,7 +27,9 @@ func (d *Document) Prepared(operations int) ([]byte, error) {
 	copied.media(root, false)
 	copied.hoistUnions()
 	copied.nameParameters()
+	copied.nameComponents()
 	copied.schemas(root, simplify)
+	copied.typeParameters()
 	var out bytes.Buffer
 	encoder := yaml.NewEncoder(&out)
 	encoder.SetIndent(2)
@@ -95,6 +97,23 @@ func isAny(schema *yaml.Node) bool {
 		}
 	}
 	return true
+}
+
+// typeParameters makes texts of parameters without one type: generated code cannot read them as anything else.
+func (d *Document) typeParameters() {
+	for _, operation := range d.Operations() {
+		for _, each := range slices.Concat(items(find(operation.item, "parameters")), items(find(operation.node, "parameters"))) {
+			parameter := d.followed(each)
+			schema := d.followed(find(parameter, "schema"))
+			isUnion := find(schema, "oneOf") != nil || find(schema, "anyOf") != nil
+			if find(parameter, "schema") != nil && (isUnion || isAny(schema)) {
+				set(parameter, "schema", mapping(scalar("type"), scalar("string")))
+			}
+			if below := d.followed(find(schema, "items")); below != nil && isAny(below) {
+				set(schema, "items", mapping(scalar("type"), scalar("string")))
+			}
+		}
+	}
 }
 
 // hoistUnions gives names to unions in shared responses: generated code lacks a type for those without one.
@@ -192,6 +211,9 @@ func lowerTypes(schema *yaml.Node) {
 		set(schema, "enum", sequence(constant))
 	}
 	kind := find(schema, "type")
+	if values := items(find(schema, "enum")); kind == nil && len(values) > 0 && isEnumOf("!!str", values) {
+		kind = scalar("string")
+	}
 	list := items(kind)
 	if kind != nil && kind.Kind == yaml.ScalarNode {
 		list = []*yaml.Node{kind}
@@ -206,6 +228,10 @@ func lowerTypes(schema *yaml.Node) {
 	} else {
 		remove(schema, func(name string) bool { return name == "type" })
 	}
+}
+
+func isEnumOf(tag string, values []*yaml.Node) bool {
+	return !slices.ContainsFunc(values, func(value *yaml.Node) bool { return value.Tag != tag })
 }
 
 // lowerNull takes the alternative null out of a list.
@@ -240,5 +266,6 @@ func isEnumOfTexts(schema *yaml.Node) bool {
 			return false
 		}
 	}
-	return (kind == "string" || kind == "integer") && len(items(find(schema, "enum"))) > 0
+	hasOtherType := slices.Contains([]string{"byte", "binary", "date", "date-time", "email", "uuid"}, text(schema, "format"))
+	return (kind == "string" && !hasOtherType || kind == "integer") && len(items(find(schema, "enum"))) > 0
 }
