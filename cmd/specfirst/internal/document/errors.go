@@ -79,6 +79,9 @@ func (d *Document) AddErrors() error {
 			if reference == nil {
 				reference = d.addResponse(failure, content)
 			}
+			if find(operation.node, "responses") == nil { // as OpenAPI 3.1 allows
+				set(operation.node, "responses", mapping())
+			}
 			set(find(operation.node, "responses"), failure.status, mapping(scalar("$ref"), reference))
 		}
 	}

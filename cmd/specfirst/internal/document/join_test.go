@@ -1,6 +1,8 @@
 package document_test
 
 import (
+	"context"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -141,5 +143,22 @@ func TestAddErrors(t *testing.T) {
 	}
 	if strings.Count(string(read.Text), "application/problem+json") != 3 {
 		t.Errorf("the errors have another form:\n%s", read.Text)
+	}
+}
+
+// An operation of OpenAPI 3.1 need not have responses.
+func TestAddErrorsToNothing(t *testing.T) {
+	text := strings.NewReplacer("3.0.3", "3.1.0", "            nullable: true\n", "", "      responses:\n        '200': {description: The item.}\n", "").Replace(shop)
+	read, err := document.Read(filepath.Join(writeFiles(t, map[string]string{"shop.yaml": text}), "shop.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := read.AddErrors(); err != nil || len(read.MissingErrors()) > 0 {
+		t.Errorf("it lacks %q (%v)", read.MissingErrors(), err)
+	}
+	if _, err := contract.New(read.Text, contract.Options{Authorize: func(http.ResponseWriter, *http.Request, *contract.Operation) (context.Context, error) {
+		return nil, nil
+	}}); err != nil {
+		t.Error(err)
 	}
 }
