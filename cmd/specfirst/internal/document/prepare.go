@@ -102,6 +102,11 @@ func isAny(schema *yaml.Node) bool {
 // typeParameters makes texts of parameters without one type: generated code cannot read them as anything else.
 func (d *Document) typeParameters() {
 	for _, operation := range d.Operations() {
+		for _, list := range []*yaml.Node{find(operation.item, "parameters"), find(operation.node, "parameters")} {
+			if list != nil {
+				list.Content = slices.DeleteFunc(list.Content, d.isIgnored)
+			}
+		}
 		for _, each := range slices.Concat(items(find(operation.item, "parameters")), items(find(operation.node, "parameters"))) {
 			parameter := d.followed(each)
 			schema := d.followed(find(parameter, "schema"))
@@ -114,6 +119,13 @@ func (d *Document) typeParameters() {
 			}
 		}
 	}
+}
+
+// isIgnored reports whether OpenAPI says to ignore a parameter, because other parts of the document describe its header.
+func (d *Document) isIgnored(node *yaml.Node) bool {
+	parameter := d.followed(node)
+	name := strings.ToLower(text(parameter, "name"))
+	return text(parameter, "in") == "header" && slices.Contains([]string{"accept", "content-type", "authorization"}, name)
 }
 
 // hoistUnions gives names to unions in shared responses: generated code lacks a type for those without one.
