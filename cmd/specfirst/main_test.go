@@ -360,6 +360,10 @@ func TestOwnDocument(t *testing.T) {
 	folder = elsewhere
 	expect(t, folder, "make test", "addRoom is not written yet: it responds with 501", "close is not written yet")
 	expect(t, folder, "make generate")
+	document := filepath.Join(folder, "api", "openapi.yaml")
+	change(t, document, "operationId: close", "operationId: addRoom")
+	expect(t, folder, "make generate", "api/openapi.yaml:17: the operationId addRoom is also that of POST /rooms in line 7: give each operation its own")
+	change(t, document, "operationId: addRoom\n      parameters", "operationId: close\n      parameters")
 	unwritten := filepath.Join(folder, "internal", "operations", "unwritten.go")
 	const begin = "AddRoomResponseObject, error) {\n\treturn "
 	change(t, unwritten, begin+"nil, httpapi.ErrNotWritten", begin+"server.AddRoom200JSONResponse(*request.Body), nil")
