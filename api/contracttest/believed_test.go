@@ -403,8 +403,9 @@ func TestRightServices(t *testing.T) {
 				t.Parallel()
 				tests, err := New(document, Options{Seed: seed, Header: c.header})
 				must.NoError(t, err)
-				try(tests, Target{URL: "http://right.example", Transport: inProcess{framed(c.service())}})
-				for _, cause := range titlesOf(tests.Causes()) {
+				report, err := tests.Run(t.Context(), Target{URL: "http://right.example", Transport: inProcess{framed(c.service())}})
+				must.NoError(t, err)
+				for _, cause := range titlesOf(report.Causes) {
 					t.Errorf("a right service is accused: %s", cause)
 				}
 			})

@@ -182,7 +182,7 @@ func (c *Contract) observe(x scenario.Interaction, test string, asked judge.Aske
 	if operation := c.document.Find(x.Method, x.Path); operation != nil {
 		id = operation.ID
 	}
-	c.ledger.NoteStatus(id, x.Status)
+	c.ledger.NoteStatus(id, x.Status, x.Body)
 	c.noteReached(x)
 	failures := c.judge.Failures(x, test, asked, c.options.Header)
 	if len(failures) == 0 {
@@ -244,6 +244,7 @@ func (c *Contract) Report() Report {
 		of.Operations = append(of.Operations, report.Operation{
 			ID:      operation.ID,
 			Summary: operation.Method + " " + operation.Template,
+			Needs:   c.plan.Needs(operation),
 		})
 	}
 	return report.New(of, c.ledger)

@@ -200,6 +200,8 @@ func (test Case) Run(t T, target Target) {
 		id := failure.ID()
 		isFirst := slices.ContainsFunc(fresh, func(other Failure) bool { return other.ID() == id })
 		switch reason := failure.ReasonIn(test.contract.options.Known); {
+		case test.contract.ledger.IsHeld(failure):
+			t.Logf("contract: %s: %s accepts nothing so far: %s", test.Name, failure.RefusedBy, failure)
 		case reason != "":
 			t.Logf("contract: %s: [%s] %s; known: %s", test.Name, id, report.CauseText(failure.Cause), reason)
 		case isFirst:

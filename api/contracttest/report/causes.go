@@ -22,25 +22,33 @@ type Cause struct {
 	First scenario.Failure
 }
 
-// NoteFailures adds failures to the causes, and returns those that are the first of their cause. The first
-// failure is kept whole, and of the others only which test has found them.
+// NoteFailures adds failures to the causes, and returns those that are the first of their cause.
 func (l *Ledger) NoteFailures(failures []scenario.Failure) (fresh []scenario.Failure) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, failure := range failures {
-		id := failure.ID()
-		cause := l.causes[id]
-		if cause == nil {
-			cause = &Cause{ID: id, Cause: CauseText(failure.Cause), First: failure}
-			l.causes[id] = cause
+		if l.noteFailure(failure) {
 			fresh = append(fresh, failure)
-		}
-		cause.Count++
-		if !slices.Contains(cause.Tests, failure.Test) {
-			cause.Tests = append(cause.Tests, failure.Test)
 		}
 	}
 	return fresh
+}
+
+// noteFailure adds a failure to the causes, and reports whether it is the first of its cause. The first failure is kept
+// whole, and of the others only which test has found them. The lock is held.
+func (l *Ledger) noteFailure(failure scenario.Failure) (isFirst bool) {
+	id := failure.ID()
+	cause := l.causes[id]
+	isFirst = cause == nil
+	if isFirst {
+		cause = &Cause{ID: id, Cause: CauseText(failure.Cause), First: failure}
+		l.causes[id] = cause
+	}
+	cause.Count++
+	if !slices.Contains(cause.Tests, failure.Test) {
+		cause.Tests = append(cause.Tests, failure.Test)
+	}
+	return isFirst
 }
 
 // Causes lists what has failed so far: crashes first, then what fails most often.

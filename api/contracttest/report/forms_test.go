@@ -43,8 +43,8 @@ func potsReport() Report {
 	for i := range mostParts + 2 {
 		l.NoteFailures([]scenario.Failure{ofRoot(fmt.Sprintf("null as /member%d", i), "null is taken")})
 	}
-	l.NoteStatus("createPot", 500)
-	l.NoteStatus("getPot", 200)
+	l.NoteStatus("createPot", 500, nil)
+	l.NoteStatus("getPot", 200, nil)
 	l.End("the time is over")
 	return New(Document{
 		Title: "Pots", Version: "1.0", Seed: 7, Inferred: []string{"getPot reads what createPot creates", "listPots lists it"},
@@ -86,7 +86,7 @@ func TestLedgerAgain(t *testing.T) {
 		t.Errorf("at first it is %+v", got)
 	}
 	l.Note("a test", promisesOf("createPot, 201")...)
-	l.NoteStatus("createPot", 201)
+	l.NoteStatus("createPot", 201, nil)
 	l.NoteRefusal("createPot", promisesOf("createPot, 201"))
 	l.End("it has ended")
 	if got := l.Promises()[0]; got.State != Kept || !l.Has(promise("createPot, 201")) || asked != 1 {

@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"net/http"
 	"slices"
 	"sync"
 
@@ -25,8 +24,11 @@ type Ledger struct {
 	// By promise, why the service could not be tested for it.
 	skipped map[scenario.Promise]string
 	causes  map[string]*Cause // by id
-	// By operation, the statuses of responses.
+	// By operation, the statuses of responses, and the first body with each status of 4xx.
 	statuses map[string][]int
+	refusing map[string]map[int]string
+	// By operation, the failures that count if it accepts a request.
+	held map[string][]scenario.Failure
 	// By promise that something is refused, the operation.
 	refusals map[scenario.Promise]string
 	// Of responses.
@@ -55,6 +57,8 @@ func (l *Ledger) Clear() {
 	l.skipped = map[scenario.Promise]string{}
 	l.causes = map[string]*Cause{}
 	l.statuses = map[string][]int{}
+	l.refusing = map[string]map[int]string{}
+	l.held = map[string][]scenario.Failure{}
 	l.refusals = map[scenario.Promise]string{}
 	l.requests = 0
 	l.end = ""
@@ -83,16 +87,15 @@ func (l *Ledger) End(why string) {
 }
 
 // NoteStatus records the status of a response to an operation; empty: to none of the document.
-func (l *Ledger) NoteStatus(operation string, status int) {
+func (l *Ledger) NoteStatus(operation string, status int, body []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.requests++
-	if operation == "" {
+	if operation == "" || slices.Contains(l.statuses[operation], status) {
 		return
 	}
-	if !slices.Contains(l.statuses[operation], status) {
-		l.statuses[operation] = append(l.statuses[operation], status)
-	}
+	l.statuses[operation] = append(l.statuses[operation], status)
+	l.noteFirst(operation, status, body)
 }
 
 // Statuses returns the statuses that responses to an operation had.
@@ -123,15 +126,20 @@ func (l *Ledger) Fail(failure scenario.Failure, promises ...scenario.Promise) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, promise := range promises {
-		l.failed[promise] = failure
+		if known, isKnown := l.failed[promise]; !isKnown || l.isHeld(known) || !l.isHeld(failure) {
+			l.failed[promise] = failure
+		}
 	}
 }
 
 // Record records the outcome of a test of promises, and returns the failures that are the first of their
 // cause. by is what ran the test. Only the first failure is shown beside a promise; the causes have all of
-// them.
+// them, but for those that are held (never.go).
 func (l *Ledger) Record(outcome scenario.Outcome, promises []scenario.Promise, by string) (fresh []scenario.Failure) {
+	failures := l.hold(outcome.Failures)
 	switch {
+	case len(failures) > 0:
+		l.Fail(failures[0], promises...)
 	case len(outcome.Failures) > 0:
 		l.Fail(outcome.Failures[0], promises...)
 	case outcome.NotTested != "":
@@ -139,7 +147,7 @@ func (l *Ledger) Record(outcome scenario.Outcome, promises []scenario.Promise, b
 	default:
 		l.Note(by, promises...)
 	}
-	return l.NoteFailures(outcome.Failures)
+	return l.NoteFailures(failures)
 }
 
 // NoteRefusal records that promises are kept by refusals of an operation. They show something only if it accepts
@@ -152,14 +160,10 @@ func (l *Ledger) NoteRefusal(operation string, promises []scenario.Promise) {
 	}
 }
 
-// nothingAccepted is why a refusal shows nothing.
-const nothingAccepted = "no valid request was accepted"
-
 // whyNothing is why what a test has observed of a promise shows nothing, or nothing. The lock is held.
 func (l *Ledger) whyNothing(promise scenario.Promise) string {
 	operation, isRefusal := l.refusals[promise]
-	isSuccess := func(status int) bool { return status < http.StatusBadRequest }
-	if isRefusal && !slices.ContainsFunc(l.statuses[operation], isSuccess) {
+	if failure, hasFailed := l.failed[promise]; hasFailed && l.isHeld(failure) || isRefusal && !l.isAccepting(operation) {
 		return nothingAccepted
 	}
 	return ""
@@ -220,7 +224,7 @@ func (l *Ledger) judged(promise Promise) Promise {
 	nothing := l.whyNothing(of)
 	failure, isBroken := l.failed[of]
 	switch test := l.observed[of]; {
-	case isBroken:
+	case isBroken && !l.isHeld(failure):
 		promise.State = Broken
 		promise.Why = failure.String()
 		promise.Cause = failure.ID()

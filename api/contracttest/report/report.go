@@ -39,7 +39,9 @@ type Report struct {
 	// Of what failed: crashes first, then what fails most often.
 	Causes []Cause
 	// What the options know and was not found: id and reason.
-	Lost   []string
+	Lost []string
+	// Operations that have accepted no request. They are not accused of what they refuse.
+	Never  []NeverAccepted
 	groups []*group
 }
 
@@ -131,7 +133,11 @@ type Document struct {
 }
 
 // Operation is a group of a report.
-type Operation struct{ ID, Summary string }
+type Operation struct {
+	ID, Summary string
+	// Needs are the parameters, and members of the body, that a request must have.
+	Needs []string
+}
 
 // group is an operation, or what is true of the service as a whole.
 type group struct {
@@ -152,6 +158,7 @@ func New(of Document, ledger *Ledger) Report {
 		Title: of.Title, Version: of.Version, Seed: of.Seed, Inferred: of.Inferred,
 		Promises: ledger.Promises(), Causes: ledger.Causes(), Reached: reached(of.Operations, ledger),
 	}
+	r.Never = ledger.never(of.Operations)
 	r.Lost = r.lost(ledger.Known)
 	r.nameWholes()
 	byName := map[string]*group{}

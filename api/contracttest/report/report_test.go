@@ -137,8 +137,8 @@ func TestRefusals(t *testing.T) {
 	t.Parallel()
 	for status, want := range map[int]State{201: Kept, 400: NotTested} {
 		l := ledgerOf("createPot, body required, refused")
-		l.NoteStatus("createPot", status)
-		l.NoteStatus("createPot", 400)
+		l.NoteStatus("createPot", status, nil)
+		l.NoteStatus("createPot", 400, nil)
 		l.NoteRefusal("createPot", promisesOf("createPot, body required, refused"))
 		l.Record(scenario.Outcome{}, promisesOf("createPot, body required, refused"), "test")
 		if got := l.Promises()[0]; got.State != want || want == NotTested && got.Why != nothingAccepted {
@@ -211,12 +211,12 @@ func TestReached(t *testing.T) {
 	t.Parallel()
 	l := ledgerOf()
 	for _, status := range []int{201, 200, 500, 503, 201} {
-		l.NoteStatus("createPot", status)
+		l.NoteStatus("createPot", status, nil)
 	}
-	l.NoteStatus("getPot", 404)
-	l.NoteStatus("listPots", 204)
-	l.NoteStatus("listPots", 404)
-	l.NoteStatus("", 404)
+	l.NoteStatus("getPot", 404, nil)
+	l.NoteStatus("listPots", 204, nil)
+	l.NoteStatus("listPots", 404, nil)
+	l.NoteStatus("", 404, nil)
 	if got, want := l.Progress(), (Progress{Operations: 3, Requests: 9}); got != want {
 		t.Errorf("the progress is %v, want %v", got, want)
 	}

@@ -28,6 +28,7 @@ func (r Report) Overview(w io.Writer) {
 	if len(r.Inferred) > 0 {
 		fmt.Fprint(w, "correct it with Resources and Lists of the options\n\n")
 	}
+	r.writeNever(w)
 	r.writeNotTested(w)
 	r.writeOperations(w)
 }

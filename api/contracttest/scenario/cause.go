@@ -1,5 +1,7 @@
 package scenario
 
+import "slices"
+
 // Cause is what is wrong without the values of one request: failures with the same cause most likely go away together.
 // A root is a cause with blank fields. Package report writes it as a sentence.
 type Cause struct {
@@ -67,6 +69,12 @@ const (
 	RefusesParameter    CauseKind = "refuses-parameter"
 	RefusesValid        CauseKind = "refuses-valid"
 )
+
+// refusals are the kinds of causes that a service may have a reason for which its document does not say.
+var refusals = []CauseKind{UndocumentedStatus, RefusesOtherwise, RefusesUnnamed, RefusesMember, RefusesParameter, RefusesValid}
+
+// IsOfRefusal reports whether nothing is wrong but that a request was refused, or how.
+func (c Cause) IsOfRefusal() bool { return slices.Contains(refusals, c.Kind) }
 
 // SeveralOf is the keyword of a value that is not one of a choice because it is several.
 const SeveralOf = "oneOf, several"

@@ -58,6 +58,9 @@ type Failure struct {
 	Test string
 	Sent Interaction // zero if there was no response
 	Rank Rank        // of the cause
+	// RefusedBy is the operation that has refused the request, if that is what is wrong: an operation that accepts nothing is
+	// not accused of it.
+	RefusedBy string
 }
 
 // ID is short, and the same for the same cause in every run.
@@ -75,13 +78,13 @@ func (f Failure) String() string {
 		text += "\n\tsent:   " + f.Sent.Curl()
 	}
 	if f.Sent.Status != 0 {
-		text += fmt.Sprintf("\n\tgot:    %d %s", f.Sent.Status, inOneLine(f.Sent.Body))
+		text += fmt.Sprintf("\n\tgot:    %d %s", f.Sent.Status, InOneLine(f.Sent.Body))
 	}
 	return text
 }
 
-// inOneLine is the beginning of a body.
-func inOneLine(body []byte) string {
+// InOneLine is the beginning of a body.
+func InOneLine(body []byte) string {
 	text := strings.TrimSuffix(string(body[:min(len(body), 500)]), "\n")
 	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return strconv.Quote(text)

@@ -145,6 +145,19 @@ func New(judge *judge.Judge, settings Settings) *Planner {
 // Inferred has a sentence for each thing that was inferred.
 func (p *Planner) Inferred() []string { return p.Resources.Inferred }
 
+// Needs are the names of what a request of an operation must have: parameters, and members of the body.
+func (p *Planner) Needs(operation *document.Operation) (names []string) {
+	for _, parameter := range operation.Parameters {
+		if parameter.Required {
+			names = append(names, parameter.Name)
+		}
+	}
+	if body := operation.BodySchema(); body != nil {
+		names = append(names, p.Values.Flatten(body).Required...)
+	}
+	return names
+}
+
 // singlesOf are the tests of one request of an operation that run at some time.
 func (p *Planner) singlesOf(operation *document.Operation, when order) []*single {
 	if when == plain {
