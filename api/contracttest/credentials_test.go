@@ -17,12 +17,12 @@ import (
 func TestHeader(t *testing.T) {
 	t.Parallel()
 	for scheme, want := range map[string]string{
-		"{type: http, scheme: bearer}":                  "token",
-		"{type: http, scheme: basic}":                   "ficus:pot",
+		"{type: http, scheme: bearer}":                  "Bearer token",
+		"{type: http, scheme: basic}":                   "Basic ZmljdXM6cG90",
 		"{type: apiKey, in: header, name: X-Key}":       "key",
 		"{type: apiKey, in: cookie, name: session}":     "cookie",
 		"{type: apiKey, in: query, name: key}":          "",
-		"{type: openIdConnect, openIdConnectUrl: '/x'}": "token",
+		"{type: openIdConnect, openIdConnectUrl: '/x'}": "Bearer token",
 	} {
 		header := http.Header{"X-Key": {"key"}, "Cookie": {"a=b; session=cookie"}, "Authorization": {"Bearer token"}}
 		if strings.Contains(scheme, "basic") {

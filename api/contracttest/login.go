@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
+	"slices"
 	"strings"
 
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/run"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
@@ -44,10 +47,14 @@ func LogIn(ctx context.Context, url, body string) (http.Header, error) {
 	return credentialsIn(response, received)
 }
 
+// isOfToken finds other members that have a token, such as auth_token.
+var isOfToken = regexp.MustCompile(`(?i)^(auth|authorization|bearer|id|jwt|session|user|api)?[-_]?(token|jwt)$`)
+
 // credentialsIn is the header of the requests that follow a login.
 func credentialsIn(response *http.Response, body []byte) (http.Header, error) {
 	answer := scenario.Interaction{Body: body}
-	for _, name := range []string{"access_token", "accessToken", "token"} {
+	names := slices.DeleteFunc(jsonvalue.Names(answer.Object()), func(name string) bool { return !isOfToken.MatchString(name) })
+	for _, name := range append([]string{"access_token", "accessToken", "token"}, names...) {
 		if token, _ := answer.Member(name).(string); token != "" {
 			return http.Header{"Authorization": {"Bearer " + token}}, nil
 		}

@@ -26,6 +26,8 @@ func TestLogIn(t *testing.T) {
 			http.SetCookie(w, &http.Cookie{Name: "session", Value: "four", HttpOnly: true})
 			http.SetCookie(w, &http.Cookie{Name: "csrf", Value: "five"})
 			http.Redirect(w, r, "/home", http.StatusSeeOther)
+		case "POST/login application/x-www-form-urlencoded user=b":
+			_, _ = w.Write([]byte(`{"auth_token":"six","status":"success"}`))
 		case "POST/nothing application/x-www-form-urlencoded ":
 		default:
 			http.Error(w, refused, http.StatusUnauthorized)
@@ -41,6 +43,7 @@ func TestLogIn(t *testing.T) {
 		{"//id:secret@/token", "grant_type=client_credentials", http.Header{"Authorization": {"Bearer two"}}, ""},
 		{"/login", `{"user":"a"}`, http.Header{"Authorization": {"Bearer three"}}, ""},
 		{"/login", "user=a", http.Header{"Cookie": {"session=four; csrf=five"}}, ""},
+		{"/login", "user=b", http.Header{"Authorization": {"Bearer six"}}, ""},
 		{"/nothing", "", nil, "neither an access_token nor a cookie"},
 		{"/token", "grant_type=password", nil, "401 Unauthorized: " + refused},
 		{"/\x00", "", nil, "invalid control character"},

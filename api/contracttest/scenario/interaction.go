@@ -82,6 +82,21 @@ func (x Interaction) HasRequestHeader(names ...string) bool {
 // WrongCredential is what no service accepts.
 const WrongCredential = "not-a-credential"
 
+// shortestWrong is how long a wrong credential is at least.
+const shortestWrong = 3
+
+// WrongOf is a wrong credential that is as long as a secret, also that of a name and a password.
+func WrongOf(secret string) string {
+	name, password, hasName := strings.Cut(secret, ":")
+	switch {
+	case hasName:
+		return WrongOf(name) + ":" + WrongOf(password)
+	case len(secret) < shortestWrong:
+		return WrongCredential
+	}
+	return strings.Repeat(WrongCredential, len(secret)/len(WrongCredential)+1)[:len(secret)]
+}
+
 // Hidden returns the interaction without the values of some headers of the request, which may be secret.
 // A wrong credential is none, and shows why a service should have refused the request.
 func (x Interaction) Hidden(secret http.Header) Interaction {
@@ -113,7 +128,8 @@ func hidden(name, sent, secret string) string {
 func isWrong(value string) bool {
 	_, basic, _ := strings.Cut(value, " ")
 	decoded, _ := base64.StdEncoding.DecodeString(basic) // nothing, of another form
-	return strings.Contains(value+string(decoded), WrongCredential)
+	parts := strings.FieldsFunc(value+" "+string(decoded), func(r rune) bool { return strings.ContainsRune(" ;=:", r) })
+	return slices.ContainsFunc(parts, func(part string) bool { return part == WrongOf(part) })
 }
 
 // shares reports whether a header has a part of a secret one beside a wrong part, as one cookie of several.

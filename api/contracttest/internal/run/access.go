@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"encoding/base64"
 	"maps"
 	"net/http"
@@ -27,9 +28,11 @@ func (s *session) credentialsFor(operation *document.Operation, access scenario.
 	ok := true
 	switch {
 	case access.All:
-		found = s.target.Credentials
+		found = s.asSent(s.target.Credentials)
 	case access.WithoutScope != "":
-		found, ok = s.target.Without[access.WithoutScope]
+		var bare scenario.Credentials
+		bare, ok = s.target.Without[access.WithoutScope]
+		found = s.asSent(bare)
 	case access.Chosen && operation.SaysNoSecurity() && s.givesCredentials():
 		return nil, unsaidSecurity
 	case access.Chosen:
@@ -82,9 +85,9 @@ func (s *session) chosen(access scenario.Access) (scenario.Credentials, bool) {
 		switch {
 		case name != access.Wrong:
 		case access.Form == scenario.Cut:
-			credential = credential[:max(len(credential)-1, 0)]
+			credential = edited(credential, func(part string) string { return part[:max(len(part)-1, 0)] })
 		default:
-			credential = wrongCredential(s.Plan.Document.Scheme(name))
+			credential = edited(cmp.Or(credential, sent(s.Plan.Document.Scheme(name), "")), scenario.WrongOf)
 		}
 		if credential == "" {
 			return nil, false
@@ -94,46 +97,54 @@ func (s *session) chosen(access scenario.Access) (scenario.Credentials, bool) {
 	return found, true
 }
 
-// wrongCredential is one that no service accepts, in the form that the scheme has.
-func wrongCredential(scheme *document.Scheme) string {
-	if strings.EqualFold(scheme.Scheme, "basic") {
-		return scenario.WrongCredential + ":" + scenario.WrongCredential
+// edited is a credential, as it is sent, with another secret in the same form; empty: the secret is.
+func edited(credential string, edit func(string) string) string {
+	kind, secret, hasKind := strings.Cut(credential, " ")
+	if !hasKind {
+		return edit(credential)
 	}
-	return scenario.WrongCredential
-}
-
-// credential is what a request sends for a security scheme: what the target has, or the header
-// of the options.
-func (s *session) credential(name string) string {
-	if credential := s.target.Credentials[name]; credential != "" {
-		return credential
+	if decoded, err := base64.StdEncoding.DecodeString(secret); err == nil && strings.EqualFold(kind, "basic") {
+		return kind + " " + base64.StdEncoding.EncodeToString([]byte(edit(string(decoded))))
 	}
-	return CredentialIn(s.Header, s.Plan.Document.Scheme(name))
-}
-
-// CredentialIn is the credential of a scheme in a header, or nothing. The options have headers, because
-// that is what people have at hand.
-func CredentialIn(header http.Header, scheme *document.Scheme) string {
-	value := header.Get(document.CredentialHeader(scheme))
-	switch {
-	case value == "":
+	if secret = edit(secret); secret == "" {
 		return ""
-	case scheme.Type == "apiKey" && scheme.In == "header":
-		return value
-	case scheme.Type == "apiKey":
-		cookie, err := (&http.Request{Header: header}).Cookie(scheme.Name)
-		if err != nil {
-			return ""
-		}
-		return cookie.Value
 	}
-	kind, credential, _ := strings.Cut(value, " ")
-	if !strings.EqualFold(kind, "basic") {
-		return credential
+	return kind + " " + secret
+}
+
+// credential is what a request sends for a security scheme: what the target has, or the header of the options, byte for
+// byte. People give headers, because that is what they have at hand. One for no scheme of the document is for all.
+func (s *session) credential(name string) string {
+	scheme := s.Plan.Document.Scheme(name)
+	if secret := s.target.Credentials[name]; secret != "" {
+		return sent(scheme, secret)
 	}
-	// Else it is a wrong credential.
-	decoded, _ := base64.StdEncoding.DecodeString(credential)
-	return string(decoded)
+	given := CredentialIn(s.Header, scheme)
+	fitsOther := func(other *document.Scheme) bool { return scheme.Type != "apiKey" && fits(other, given) }
+	isOfOther := !fits(scheme, given) && slices.ContainsFunc(slices.Collect(maps.Values(s.Plan.Document.Schemes)), fitsOther)
+	if isOfOther {
+		return ""
+	}
+	return given
+}
+
+// fits reports whether a credential has the form of a scheme: that of Basic is one of its own.
+func fits(scheme *document.Scheme, credential string) bool {
+	kind, _, _ := strings.Cut(credential, " ")
+	isBasic := strings.EqualFold(scheme.Scheme, "basic")
+	return scheme.Type != "apiKey" && strings.EqualFold(kind, "basic") == isBasic
+}
+
+// CredentialIn is what a header has for a scheme, or nothing.
+func CredentialIn(header http.Header, scheme *document.Scheme) string {
+	if scheme.Type != "apiKey" || scheme.In == "header" {
+		return header.Get(document.CredentialHeader(scheme))
+	}
+	cookie, err := (&http.Request{Header: header}).Cookie(scheme.Name)
+	if err != nil {
+		return ""
+	}
+	return cookie.Value
 }
 
 // givesCredentials reports whether the header of the options has the credential of a scheme.
@@ -152,16 +163,38 @@ func (s *session) lacksCredentials() bool {
 	return len(schemes) > 0
 }
 
-// Apply adds a credential to a request.
-func Apply(request *http.Request, scheme *document.Scheme, credential string) {
+// asSent are credentials as requests have them, of secrets.
+func (s *session) asSent(secrets scenario.Credentials) scenario.Credentials {
+	all := scenario.Credentials{}
+	for name, secret := range secrets {
+		all[name] = sent(s.Plan.Document.Scheme(name), secret)
+	}
+	return all
+}
+
+// sent is a secret in the form in which a request has it.
+func sent(scheme *document.Scheme, secret string) string {
 	switch {
 	case scheme.Type == "apiKey":
-		applyKey(request, scheme, credential)
+		return secret
 	case strings.EqualFold(scheme.Scheme, "basic"):
-		request.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(credential)))
-	default: // bearer, oauth2, openIdConnect
-		request.Header.Set("Authorization", "Bearer "+credential)
+		return "Basic " + base64.StdEncoding.EncodeToString([]byte(cmp.Or(secret, ":")))
 	}
+	return "Bearer " + secret // also of oauth2 and openIdConnect
+}
+
+// Apply adds a secret to a request.
+func Apply(request *http.Request, scheme *document.Scheme, secret string) {
+	apply(request, scheme, sent(scheme, secret))
+}
+
+// apply adds a credential, as it is sent, to a request.
+func apply(request *http.Request, scheme *document.Scheme, credential string) {
+	if scheme.Type == "apiKey" {
+		applyKey(request, scheme, credential)
+		return
+	}
+	request.Header.Set("Authorization", credential)
 }
 
 // applyKey adds a key to a request, where its scheme says.

@@ -125,7 +125,7 @@ func (s *session) newRequest(ctx context.Context, request scenario.Request, cred
 	}
 	sent.Header = request.Header.Clone()
 	for name, credential := range credentials {
-		Apply(sent, s.Plan.Document.Scheme(name), credential)
+		apply(sent, s.Plan.Document.Scheme(name), credential)
 	}
 	if request.Access.Form == scenario.Bare {
 		withoutCredential(sent.Header)
