@@ -15,6 +15,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"maps"
 	"strconv"
 	"strings"
 
@@ -85,4 +86,25 @@ func IsInteger(value any) bool {
 // Same reports whether two values are written alike.
 func Same(value, other any) bool {
 	return bytes.Equal(Encode(value), Encode(other))
+}
+
+// Differences are the places, as JSON Pointers below one, at which two values differ. Lists of different lengths do as a whole.
+func Differences(at string, one, other any) (places []string) {
+	object, otherObject := Object(one), Object(other)
+	list, otherList := List(one), List(other)
+	switch {
+	case object != nil && otherObject != nil:
+		members := maps.Clone(object)
+		maps.Copy(members, otherObject)
+		for _, name := range Names(members) {
+			places = append(places, Differences(at+Pointer(name), object[name], otherObject[name])...)
+		}
+	case list != nil && len(list) == len(otherList):
+		for i := range list {
+			places = append(places, Differences(at+"/"+strconv.Itoa(i), list[i], otherList[i])...)
+		}
+	case !Same(one, other):
+		places = []string{at}
+	}
+	return places
 }

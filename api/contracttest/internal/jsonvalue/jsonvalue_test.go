@@ -2,6 +2,7 @@ package jsonvalue_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
@@ -134,6 +135,27 @@ func TestReferences(t *testing.T) {
 	for name, token := range map[string]string{"a/b~c": "a~1b~0c", "~1": "~01"} {
 		if got := jsonvalue.Escape(name); got != token || jsonvalue.Unescape(got) != name {
 			t.Errorf("%s is escaped as %s", name, got)
+		}
+	}
+}
+
+// Values differ at the deepest places, and lists of different lengths as a whole.
+func TestDifferences(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ one, other, want string }{
+		{`{"a":1,"b":[1,2]}`, `{"b":[1,2],"a":1}`, ""},
+		{`{"a":1,"b":{"c/d":1}}`, `{"a":2,"b":{"c/d":null}}`, "/a /b/c~1d"},
+		{`[1,{"a":1}]`, `[1,{}]`, "/1/a"},
+		{`{"a":[1]}`, `{"a":[1,2]}`, "/a"},
+		{`1`, `[]`, "."},
+	} {
+		one, err := jsonvalue.Decode([]byte(c.one))
+		must.NoError(t, err)
+		other, err := jsonvalue.Decode([]byte(c.other))
+		must.NoError(t, err)
+		got := strings.Join(jsonvalue.Differences("", one, other), " ")
+		if want := strings.TrimPrefix(c.want, "."); got != want {
+			t.Errorf("%s and %s differ at %q, want %q", c.one, c.other, got, want)
 		}
 	}
 }
