@@ -65,7 +65,7 @@ func (r reviewer) schema(where string, visited *schema.Schema) {
 		r.document.report("%s: pattern %q is not one that can be checked", where, visited.Pattern)
 	}
 	if r.document.library.Node(visited)["discriminator"] != nil {
-		r.document.report("%s: the discriminator; its schemas are checked as oneOf or anyOf", where)
+		r.document.report("%s: the discriminator; its schemas are checked as anyOf", where)
 	}
 	if format := schema.FormatOf(visited); schema.TypeOf(visited) == "string" && !schema.IsKnownFormat(format) {
 		r.document.report("%s: format %q", where, format)

@@ -1,8 +1,10 @@
 package document
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"net/http"
 	"reflect"
 	"slices"
 	"strings"
@@ -119,6 +121,10 @@ func (r *reader) parameter(node any) *Parameter {
 		Required: object["required"] == true || object["in"] == "path",
 		Style:    textAt(object, "style"), Schema: r.request.Of(object["schema"]), Content: r.content(object["content"], r.request),
 		Example: object["example"],
+	}
+	examples := r.object(object["examples"])
+	for _, name := range jsonvalue.Names(examples) {
+		p.Example = cmp.Or(p.Example, r.object(examples[name])["value"])
 	}
 	if explode, isSaid := object["explode"].(bool); isSaid {
 		p.Explode = &explode
@@ -283,6 +289,14 @@ func extensions(object map[string]any) map[string]any {
 // methods are the members of a path that are operations. Others, such as its parameters, are for all of them.
 var methods = []string{"get", "put", "post", "delete", "options", "head", "patch", "trace"}
 
+// reserved are headers that OpenAPI says are no parameters: HTTP, and the security of the document, have them.
+var reserved = []string{"Accept", "Content-Type", "Authorization"}
+
+// isReserved reports whether what is written as a parameter is none.
+func isReserved(parameter *Parameter) bool {
+	return parameter.In == "header" && slices.Contains(reserved, http.CanonicalHeaderKey(parameter.Name))
+}
+
 // parameters reads the parameters of an operation, which replace those of its path with the same name.
 func (r *reader) parameters(item, operation map[string]any) (all []*Parameter) {
 	for _, node := range jsonvalue.List(operation["parameters"]) {
@@ -298,5 +312,5 @@ func (r *reader) parameters(item, operation map[string]any) (all []*Parameter) {
 			all = append(all, parameter)
 		}
 	}
-	return all
+	return slices.DeleteFunc(all, isReserved)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -228,7 +229,7 @@ func (l *Library) registerFormats(compiler *jsonschema.Compiler) {
 			return nil
 		}
 		if format, isInteger := strings.CutPrefix(name, hidden); isInteger {
-			check = func(value any) error { return checkInteger(value, bitsOf(format)) }
+			check = func(value any) error { return l.checkInteger(value, bitsOf(format)) }
 		}
 		compiler.RegisterFormat(&jsonschema.Format{Name: name, Validate: check})
 	}
@@ -242,11 +243,18 @@ func bitsOf(format string) int {
 	return 64
 }
 
-// checkInteger returns an error if a number is not written as an integer, or none that so many bits hold.
-func checkInteger(value any, bits int) error {
+// zeroFraction finds an integer with a fraction of zeros.
+var zeroFraction = regexp.MustCompile(`^(-?\d+)\.0+$`)
+
+// checkInteger returns an error if a number is not written as an integer, or none that so many bits hold. In OpenAPI 3.1, 5.0
+// is one (JSON Schema 2020-12, section 4.2.3).
+func (l *Library) checkInteger(value any, bits int) error {
 	number, isNumber := value.(json.Number)
 	if !isNumber {
 		return nil
+	}
+	if l.modern {
+		number = json.Number(zeroFraction.ReplaceAllString(string(number), "$1"))
 	}
 	if _, err := strconv.ParseInt(string(number), 10, bits); err != nil {
 		return fmt.Errorf("%.40s is not an integer of %d bits", number, bits)

@@ -42,7 +42,7 @@ func TestTranslation(t *testing.T) {
 		{"3.1.0", "{type: string, nullable: true}", `"a"`, `null`},
 		{"3.0.3", "{type: integer}", `1|-1|9223372036854775807`, `1.0|1e2|1.5|9223372036854775808|"1"`},
 		{"3.0.3", "{type: integer, format: int32}", `2147483647`, `2147483648`},
-		{"3.1.0", "{type: [integer, 'null']}", `1|null`, `1.0`},
+		{"3.1.0", "{type: [integer, 'null']}", `1|null|1.0`, `1.5`}, // 5.0 is an integer of JSON Schema 2020-12
 		{"3.1.0", "{type: [integer, number]}", `1|1.5`, `"1"`},
 		{"3.0.3", "{type: number}", `1|1.0|1.5`, `"1"`},
 		{"3.0.3", "{type: number, minimum: 1, exclusiveMinimum: true, maximum: 3, exclusiveMaximum: false}", `1.1|3`, `1|3.1`},

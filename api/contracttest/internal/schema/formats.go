@@ -85,8 +85,19 @@ var Formats = map[string]Format{
 		Invalid: []string{"", "P", "3d", "P3DT", "P1W2D", "pt5m"},
 		Check:   checkDuration,
 	},
-	"password": {},
-	"binary":   {},
+	"time": {
+		Valid:   []string{"09:30:00Z", "23:59:59.5+14:00"},
+		Invalid: []string{"", "ficus", "25:00:00Z", "2026-11-20"},
+		Check:   matching(`^(?i)([01]\d|2[0-3]):[0-5]\d(:([0-5]\d|60)(\.\d+)?)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)?$`), // many leave out the zone
+	},
+	"json-pointer": {Valid: []string{"/ficus/0"}},
+	"uri-template": {Valid: []string{"https://plants.example/{name}"}},
+	"regex":        {Valid: []string{"^fic[us]+$"}},
+	"iri":          {Valid: []string{"https://plants.example/ficus"}},
+	"idn-email":    {Valid: []string{"ficus@plants.example"}},
+	"idn-hostname": {Valid: []string{"plants.example"}},
+	"password":     {},
+	"binary":       {},
 }
 
 // IsKnownFormat reports whether texts of a format can be checked. That a text has no format is known, too.
@@ -108,6 +119,7 @@ var (
 
 // checkDateTime has two checks: time.Parse takes a comma, too, and a pattern takes February 30.
 func checkDateTime(text string) error {
+	text = strings.ToUpper(text) // T and Z may be small (RFC 3339, section 5.6)
 	_, err := time.Parse(time.RFC3339Nano, text)
 	return errors.Join(err, checkRFC3339(text))
 }

@@ -125,6 +125,7 @@ func (l *Library) liftKeywords(schema map[string]any) {
 		schema["required"] = withoutRepeated(required)
 	}
 	liftTypes(schema)
+	liftDiscriminated(schema)
 	if !l.modern {
 		liftNullable(schema)
 		liftBound(schema, "exclusiveMinimum", "minimum")
@@ -189,6 +190,14 @@ func liftTypes(schema map[string]any) {
 		choices = append(choices, map[string]any{"type": name})
 	}
 	schema["anyOf"] = choices
+}
+
+// liftDiscriminated writes a choice as anyOf if a member says which of the schemas a value is of: others may allow it, too.
+func liftDiscriminated(schema map[string]any) {
+	if schema["discriminator"] != nil && schema["oneOf"] != nil && schema["anyOf"] == nil {
+		schema["anyOf"] = schema["oneOf"]
+		delete(schema, "oneOf")
+	}
 }
 
 // liftFormat notes the format of a schema. An integer always has one, with its size: a number such as 1.0 is no integer to
