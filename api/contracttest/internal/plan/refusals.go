@@ -50,10 +50,7 @@ func (s *surroundings) checkRefused(x scenario.Interaction) error {
 	return s.Judge.Refused(x, *s.why, s.promise)
 }
 
-const (
-	noResource scenario.NotTested = "it needs something that exists, and no test knows what creates it: name this operation in the links of that response"
-	noIdentity scenario.NotTested = "it conflicts with what exists, and no test knows what is free"
-)
+const noResource scenario.NotTested = "it needs something that exists, and no test knows what creates it: name this operation in the links of that response"
 
 // checkNotFound checks the response to a request whose path names nothing. A service that looks for that first
 // need not see the body. But it has read the parameters, or it would have refused the right ones.
@@ -86,6 +83,10 @@ func (s *surroundings) checkValid(x scenario.Interaction) error {
 	if key, _ := s.Operation.ResponseAs(x.Status); key == strconv.Itoa(http.StatusGone) {
 		return nil
 	}
+	isDenied := x.Status == http.StatusUnauthorized || x.Status == http.StatusForbidden
+	if isDenied && s.isOfAccess() {
+		return s.Judge.Accepted(x, s.reason())
+	}
 	return accepted(s.Drafts, x, s.reason())
 }
 
@@ -94,23 +95,38 @@ func (p *Planner) Accepted(x scenario.Interaction) error {
 	return accepted(p.Drafts, x, scenario.Promise{})
 }
 
-// accepted returns an error unless a response is a success, as package judge says. An inferred resource
-// may have no ETag of the form that a condition has. promise is what the request was made for, or nothing.
+// elsewhere are statuses of refusals whose reason is not in the request: who sends it, and what else exists or happens.
+var elsewhere = []int{
+	http.StatusUnauthorized, http.StatusForbidden, http.StatusConflict, http.StatusPreconditionFailed, http.StatusLocked,
+	http.StatusTooManyRequests,
+}
+
+// accepted returns an error unless a response is a success, as package judge says. promise is what the request was made for;
+// nothing: it has more than one thing that may be why it is refused. Only of a resource that the document or the options
+// declare every request must be accepted.
 func accepted(known *draft.Drafts, x scenario.Interaction, promise scenario.Promise) error {
-	use := known.Resources.UseOf(known.Document.Serving(x.Method, x.Path))
-	isCondition := x.Status == http.StatusBadRequest && x.HasRequestHeader("If-Match", "If-None-Match")
-	isInferred := use != nil && use.IsInferred
-	if isCondition && isInferred {
-		return scenario.NotTested("the header has no ETag of the service")
+	isCondition := x.HasRequestHeader("If-Match", "If-None-Match") // it may have another form than the ETags of the service
+	isUnclear := slices.Contains(wrongValue, x.Status) && (promise == (scenario.Promise{}) || isCondition)
+	if !isDeclared(known, x) && (isUnclear || slices.Contains(elsewhere, x.Status)) {
+		return scenario.NotTested(fmt.Sprintf("it is refused with %d, for a reason that the document does not say", x.Status))
 	}
 	return known.Judge.Accepted(x, promise)
+}
+
+// isDeclared reports whether a request is of a resource that was not inferred.
+func isDeclared(known *draft.Drafts, x scenario.Interaction) bool {
+	operation := known.Document.Serving(x.Method, x.Path)
+	if operation == nil {
+		return false
+	}
+	of := known.Resources.Of(operation)
+	return of != nil && !of.IsInferred
 }
 
 // mayBeRefused returns why a service may refuse a valid request with a status: it depends on what only
 // the service knows.
 func (s *surroundings) mayBeRefused(status int) scenario.NotTested {
 	isConflict := status == http.StatusConflict
-	isUnknown := !s.use.IsOn(s.Operation) && !s.Resources.Creates(s.Operation)
 	isRefused := status/100 == 4
 	reasons := []struct {
 		holds bool
@@ -118,7 +134,6 @@ func (s *surroundings) mayBeRefused(status int) scenario.NotTested {
 	}{
 		{s.isOfName() && slices.Contains(hidings, status), "the path has a name that nothing has"},
 		{s.mayBeMissing(status), s.missing()},
-		{isConflict && isUnknown, noIdentity},
 		{isConflict && len(s.shared) > 0, "the identity is taken, and no test can remove it"},
 		{isRefused && s.hasOpaque(), "only the service knows its values"},
 		{isRefused && s.deletesNothing(status), "it deletes what exists, and no test knows what that may be"},
@@ -175,7 +190,7 @@ func (s *surroundings) noteTwin(status int) {
 // reason is what a request was made for, if that may be why it is refused: the plainest one, which is like it but for
 // that, was accepted.
 func (s *surroundings) reason() scenario.Promise {
-	if s.Lessons.Of(s.Operation).IsPlainAccepted {
+	if s.Lessons.Of(s.Operation).IsPlainAccepted && !s.isDrawn {
 		return s.promise
 	}
 	return scenario.Promise{}

@@ -32,8 +32,13 @@ func (s *surroundings) run() {
 	s.create()
 	filled, needs := s.filled(s.Draft)
 	s.needs = needs
-	got := s.Send(filled.request(s.thing), scenario.Expectation{Wrong: cmp.Or(s.why, s.changed)})
-	s.Check(s.judge(got))
+	sent := filled.request(s.thing)
+	got := s.Send(sent, scenario.Expectation{Wrong: cmp.Or(s.why, s.changed)})
+	wrong := s.judge(got)
+	if wrong != nil && s.canBeConfirmed(got.Status) {
+		wrong = s.confirm(sent)
+	}
+	s.Check(wrong)
 	if s.why == nil || s.isOfRobustness() {
 		return
 	}

@@ -127,7 +127,6 @@ func TestNeverFound(t *testing.T) {
 		"what is below it":           {404, []part{create(7), read("/pots/7/parts")}, "createPot: what it creates is not found"},
 		"what has a longer name":     {404, []part{create(7), read("/pots/77")}, "getPot: refuses valid requests with 404"},
 		"what was not created":       {404, []part{read("/pots/7")}, "getPot: refuses valid requests with 404"},
-		"what is refused":            {400, []part{create(7), read("/pots/7")}, "getPot: refuses valid requests with 400"},
 		"what a check finds":         {404, []part{create(7), checked}, "a test"},
 		"what was deleted":           {404, []part{create(7), step("DELETE", "/pots/7", scenario.Expectation{}), read("/pots/7")}, "getPot: refuses valid requests with 404"},
 		"what another one has found": {404, []part{create(7), create(8), read("/pots/found"), read("/pots/8")}, "createPot: what it creates is not found"},

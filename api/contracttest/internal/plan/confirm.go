@@ -1,0 +1,102 @@
+package plan
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// A valid value may be refused for what no document says: the end is before the begin, or the name is not one of those that
+// the service knows. So a refusal is confirmed before it is a fault: other requests with the same value, or with an ordinary
+// value in its place, must be refused, or accepted, too.
+//
+//	POST /trips {"begin": "2026-11-20", "end": "2024-02-29"}   422
+//	POST /trips {"begin": "2024-02-29", "end": "2024-02-29"}   201: the end alone is not the reason
+
+// wrongValue are statuses that say that something in a request is wrong.
+var wrongValue = []int{http.StatusBadRequest, http.StatusUnprocessableEntity}
+
+// canBeConfirmed reports whether a request was refused that has one value in the body that may be why.
+func (s *surroundings) canBeConfirmed(status int) bool {
+	isOfMember := s.promise.Kind == scenario.BodyKeyword && s.promise.Duty == scenario.MustAccept && s.promise.Place != ""
+	return isOfMember && slices.Contains(wrongValue, status) && s.Operation.HasJSON()
+}
+
+// confirm says what is wrong with a service that has refused a request, or why that shows nothing. The request is sent last,
+// so that a failure shows it.
+func (s *surroundings) confirm(sent scenario.Request) error {
+	body, _ := jsonvalue.Decode(sent.Body) // a test has written it
+	above, name := split(s.promise.Place)
+	object := jsonvalue.Object(jsonvalue.Lookup(body, "#"+above))
+	if value, has := object[name]; has {
+		if s.isAcceptedBeside(sent, above, s.alikes(above, object, name, value)) {
+			return scenario.NotTested("it is refused only beside other values, and the document does not say which")
+		}
+		if other, isOrdinary := s.ordinary(above, object, name); isOrdinary && !s.isAcceptedBeside(sent, above, other) {
+			return scenario.NotTested("the service refuses an ordinary " + name + ", too: give one that it knows with --value " + name + "=…")
+		}
+	}
+	return s.judge(s.Send(sent, scenario.Expectation{}))
+}
+
+// split is the place of an object, and the name of one of its members.
+func split(place string) (above, name string) {
+	i := strings.LastIndexByte(place, '/')
+	return place[:i], jsonvalue.Unescape(place[i+1:])
+}
+
+// isAcceptedBeside reports whether the service accepts a request with one of some objects at a place of its body.
+func (s *surroundings) isAcceptedBeside(sent scenario.Request, above string, objects []map[string]any) bool {
+	return slices.ContainsFunc(objects, func(other map[string]any) bool {
+		body, _ := jsonvalue.Decode(sent.Body) // it has been decoded
+		object := jsonvalue.Object(jsonvalue.Lookup(body, "#"+above))
+		clear(object)
+		maps.Copy(object, other)
+		if !s.Values.Fits(s.Operation.BodySchema(), body) {
+			return false
+		}
+		sent.Body = jsonvalue.Encode(body)
+		return s.Send(sent, scenario.Expectation{}).Status < http.StatusBadRequest
+	})
+}
+
+// shapeAt is the schema of an object in the body.
+func (s *surroundings) shapeAt(above string, object map[string]any) *schema.Schema {
+	return s.Values.ShapeOf(schema.At(s.Operation.BodySchema(), above), object)
+}
+
+// alikes are an object with a value in all members of the same type and format, and one without what is optional.
+func (s *surroundings) alikes(above string, object map[string]any, name string, value any) []map[string]any {
+	shape := s.shapeAt(above, object)
+	of := schema.Of(shape.Properties[name])
+	same, least := maps.Clone(object), map[string]any{name: value}
+	for other := range object {
+		property := schema.Of(shape.Properties[other])
+		isAlike := schema.TypeOf(property) == schema.TypeOf(of) && schema.FormatOf(property) == schema.FormatOf(of)
+		if isAlike && s.Values.Fits(property, value) {
+			same[other] = value
+		}
+		if slices.Contains(shape.Required, other) {
+			least[other] = object[other]
+		}
+	}
+	return []map[string]any{same, least}
+}
+
+// ordinary is an object with an ordinary text as a member: one that is at no edge, and that no other test has sent.
+func (s *surroundings) ordinary(above string, object map[string]any, name string) (others []map[string]any, isOrdinary bool) {
+	of := schema.Of(s.shapeAt(above, object).Properties[name])
+	isText := schema.TypeOf(of) == "string" && schema.FormatOf(of) == "" && len(schema.ValuesOf(of)) == 0
+	if !isText {
+		return nil, false
+	}
+	text, isMade := s.Values.Fresh(of, nil).(string)
+	other := maps.Clone(object)
+	other[name] = text
+	return []map[string]any{other}, isMade && s.Values.Fits(of, text)
+}
