@@ -32,6 +32,7 @@ type (
 	Promise  = report.Promise
 	State    = report.State
 	Cause    = report.Cause
+	Place    = report.Place
 )
 
 // What has become of a promise.

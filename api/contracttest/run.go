@@ -146,7 +146,7 @@ func (c *Contract) tryAll(ctx context.Context, target Target) {
 	defer stop()
 	only := c.options.Only
 	isAsked := func(failure Failure) bool {
-		return only != "" && (failure.ID() == only || failure.Root.ID() == only)
+		return only != "" && slices.Contains([]string{failure.ID(), failure.PlaceID(), failure.Root.ID()}, only)
 	}
 	try := func(test Case) {
 		outcome := test.Try(ctx, target)
@@ -201,7 +201,7 @@ func (test Case) Run(t T, target Target) {
 		isFirst := slices.ContainsFunc(fresh, func(other Failure) bool { return other.ID() == id })
 		switch reason := failure.ReasonIn(test.contract.options.Known); {
 		case test.contract.ledger.IsHeld(failure):
-			t.Logf("contract: %s: %s accepts nothing so far: %s", test.Name, failure.RefusedBy, failure)
+			t.Logf("contract: %s: %s accepts nothing so far: %s", test.Name, failure.RefusedBy(), failure)
 		case reason != "":
 			t.Logf("contract: %s: [%s] %s; known: %s", test.Name, id, report.CauseText(failure.Cause), reason)
 		case isFirst:

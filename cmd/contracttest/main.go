@@ -14,6 +14,7 @@ import (
 	"os/signal"
 	"regexp"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -245,7 +246,8 @@ func test(ctx context.Context, contract *contracttest.Contract, url string) (con
 // showOnly writes one cause, if it was found.
 func showOnly(w io.Writer, report contracttest.Report, id string) error {
 	for _, cause := range report.Causes {
-		if cause.ID == id {
+		isOfPlace := slices.ContainsFunc(cause.Places, func(place contracttest.Place) bool { return place.ID == id })
+		if cause.ID == id || isOfPlace || cause.First.Root.ID() == id {
 			fmt.Fprintln(w, cause)
 			return cli.Exit("contracttest: "+id+" fails", statusBroken)
 		}
@@ -354,7 +356,13 @@ func writeBaseline(path string, report contracttest.Report, known map[string]str
 		fmt.Fprintf(&b, "%s %s\n", id, strings.ReplaceAll(comment, "\n", " "))
 	}
 	for _, cause := range report.Causes {
-		line(cause.ID, cause.Cause)
+		for _, place := range cause.Places {
+			comment := cause.Cause
+			if !strings.Contains(comment, place.Operation) {
+				comment += " (" + place.Operation + ")"
+			}
+			line(place.ID, comment)
+		}
 	}
 	for _, p := range report.Promises {
 		if p.State == contracttest.NotTested {

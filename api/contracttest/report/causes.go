@@ -17,9 +17,24 @@ type Cause struct {
 	// Parts are the causes that were joined to this one, because they have one root.
 	Parts []string
 	parts []string // their ids
-	// The reason in the options for which it does not fail.
+	// Places are the operations at which it was found.
+	Places []Place
+	// The reason in the options for which it does not fail: all of its places are known.
 	Known string
 	First scenario.Failure
+}
+
+// Place is where a cause was found. Lists of what is known have its id: see [scenario.Failure.PlaceID].
+type Place struct{ ID, Operation string }
+
+// reasonIn returns the reason that a list of what is known has for all places, or nothing.
+func reasonIn(known map[string]string, places []Place) (reason string) {
+	for _, place := range places {
+		if reason = known[place.ID]; reason == "" {
+			return ""
+		}
+	}
+	return reason
 }
 
 // NoteFailures adds failures to the causes, and returns those that are the first of their cause.
@@ -45,6 +60,9 @@ func (l *Ledger) noteFailure(failure scenario.Failure) (isFirst bool) {
 		l.causes[id] = cause
 	}
 	cause.Count++
+	if at := (Place{failure.PlaceID(), failure.Operation}); !slices.Contains(cause.Places, at) {
+		cause.Places = append(cause.Places, at)
+	}
 	if !slices.Contains(cause.Tests, failure.Test) {
 		cause.Tests = append(cause.Tests, failure.Test)
 	}
@@ -56,12 +74,12 @@ func (l *Ledger) Causes() []Cause {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	all := []Cause{}
-	for id, cause := range l.causes {
+	for _, cause := range l.causes {
 		one := *cause
-		one.Known = l.Known[id]
+		one.Known = reasonIn(l.Known, one.Places)
 		all = append(all, one)
 	}
-	all = joined(all, l.Known)
+	all = joined(all)
 	slices.SortFunc(all, func(one, other Cause) int {
 		return cmp.Or(
 			cmp.Compare(one.First.Rank, other.First.Rank),

@@ -39,7 +39,7 @@ func (l *Ledger) isAccepting(operation string) bool {
 
 // isHeld reports whether a failure does not count as long as its operation accepts nothing. The lock is held.
 func (l *Ledger) isHeld(failure scenario.Failure) bool {
-	return failure.RefusedBy != "" && !l.isAccepting(failure.RefusedBy)
+	return failure.RefusedBy() != "" && !l.isAccepting(failure.RefusedBy())
 }
 
 // IsHeld is isHeld for tests that tell failures while they run.
@@ -55,7 +55,7 @@ func (l *Ledger) hold(failures []scenario.Failure) (counted []scenario.Failure) 
 	defer l.mu.Unlock()
 	for _, failure := range failures {
 		if l.isHeld(failure) {
-			l.held[failure.RefusedBy] = append(l.held[failure.RefusedBy], failure)
+			l.held[failure.RefusedBy()] = append(l.held[failure.RefusedBy()], failure)
 		} else {
 			counted = append(counted, failure)
 		}

@@ -191,8 +191,9 @@ func New(of Document, ledger *Ledger) Report {
 func (r Report) lost(known map[string]string) (lost []string) {
 	isFound := map[string]bool{}
 	for _, cause := range r.Causes {
-		isFound[cause.ID] = true
-		isFound[cause.First.Root.ID()] = true
+		for _, place := range cause.Places {
+			isFound[place.ID] = true
+		}
 	}
 	for _, promise := range r.Promises {
 		if promise.State == NotTested {

@@ -244,3 +244,19 @@ func TestForms(t *testing.T) {
 		}
 	}
 }
+
+// A cause is known if it is at all of its places: a new hole is not hidden by one that is known elsewhere.
+func TestKnownPlaces(t *testing.T) {
+	t.Parallel()
+	open := func(operation string) scenario.Failure {
+		return scenario.Failure{Cause: scenario.Cause{Kind: scenario.IgnoresCredentials, Violation: scenario.NoCredentials}, Operation: operation}
+	}
+	for count, want := range []string{"it is open", ""} {
+		l := ledgerOf()
+		l.Known = map[string]string{open("getPot").PlaceID(): "it is open"}
+		l.NoteFailures([]scenario.Failure{open("getPot"), open([]string{"getPot", "createPot"}[count])})
+		if all := l.Causes(); len(all) != 1 || all[0].Known != want || len(all[0].Places) != count+1 {
+			t.Errorf("with %d unknown places the causes are %+v", count, all)
+		}
+	}
+}

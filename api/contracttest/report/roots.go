@@ -17,7 +17,7 @@ const fewCauses = 2
 
 // joined joins the causes with one root, if they are many. What is known by itself stays by itself, so that a list of
 // what is known need not change when a root shows in more places.
-func joined(causes []Cause, known map[string]string) (all []Cause) {
+func joined(causes []Cause) (all []Cause) {
 	byRoot := map[scenario.Cause][]Cause{}
 	for _, cause := range causes {
 		root := cause.First.Root
@@ -28,17 +28,10 @@ func joined(causes []Cause, known map[string]string) (all []Cause) {
 		byRoot[root] = append(byRoot[root], cause)
 	}
 	for root, parts := range byRoot {
-		reason := known[root.ID()]
 		if len(parts) > fewCauses {
-			whole := join(root, parts)
-			whole.Known = reason
-			all = append(all, whole)
-			continue
+			parts = []Cause{join(root, parts)}
 		}
-		for _, part := range parts {
-			part.Known = reason
-			all = append(all, part)
-		}
+		all = append(all, parts...)
 	}
 	return all
 }
@@ -57,6 +50,7 @@ func join(root scenario.Cause, parts []Cause) Cause {
 		whole.Count += part.Count
 		whole.Parts = append(whole.Parts, part.Cause)
 		whole.parts = append(whole.parts, part.ID)
+		whole.Places = append(whole.Places, part.Places...)
 		for _, test := range part.Tests {
 			if !slices.Contains(whole.Tests, test) {
 				whole.Tests = append(whole.Tests, test)

@@ -58,17 +58,31 @@ type Failure struct {
 	Test string
 	Sent Interaction // zero if there was no response
 	Rank Rank        // of the cause
-	// RefusedBy is the operation that has refused the request, if that is what is wrong: an operation that accepts nothing is
-	// not accused of it.
-	RefusedBy string
+	// Operation is that of the request, or nothing.
+	Operation string
 }
 
 // ID is short, and the same for the same cause in every run.
 func (f Failure) ID() string { return f.Cause.ID() }
 
-// ReasonIn returns the reason that a list of what is known has, by id, for the cause or its root, or nothing.
-func (f Failure) ReasonIn(known map[string]string) string {
-	return cmp.Or(known[f.ID()], known[f.Root.ID()])
+// PlaceID is the id of the cause at the operation that it was found at. Lists of what is known have it: the same fault of another
+// operation is a new one, also if one mistake makes both.
+func (f Failure) PlaceID() string {
+	at := f.Cause
+	at.Operation = cmp.Or(at.Operation, f.Operation)
+	return at.ID()
+}
+
+// ReasonIn returns the reason that a list of what is known has for the cause at its place, or nothing.
+func (f Failure) ReasonIn(known map[string]string) string { return known[f.PlaceID()] }
+
+// RefusedBy is the operation that has refused the request, if that is all that is wrong, else nothing: an operation that accepts
+// nothing is not accused of it.
+func (f Failure) RefusedBy() string {
+	if !f.Cause.IsOfRefusal() {
+		return ""
+	}
+	return f.Operation
 }
 
 // String returns the message, a command that repeats the request, and the response.

@@ -37,12 +37,13 @@ func TestFailure(t *testing.T) {
 	}
 }
 
-// What is known of a failure is found by its cause, or by its root.
+// What is known of a failure is known of its cause at one operation, and not of its root.
 func TestReasonIn(t *testing.T) {
 	t.Parallel()
 	cause := Cause{Kind: Accepts, In: "body", Keyword: "nullable", Place: "/name"}
 	root := Cause{Kind: Accepts, Keyword: "nullable"}
 	rooted := Failure{Cause: cause, Root: root}
+	atPots, atPans := Failure{Cause: cause, Operation: "createPot"}, Failure{Cause: cause, Operation: "createPan"}
 	for _, c := range []struct {
 		failure Failure
 		known   map[string]string
@@ -50,8 +51,10 @@ func TestReasonIn(t *testing.T) {
 	}{
 		{rooted, nil, ""},
 		{rooted, map[string]string{cause.ID(): "x"}, "x"},
-		{rooted, map[string]string{root.ID(): "y"}, "y"},
-		{rooted, map[string]string{cause.ID(): "x", root.ID(): "y"}, "x"},
+		{rooted, map[string]string{root.ID(): "y"}, ""},
+		{atPots, map[string]string{cause.ID(): "x"}, ""},
+		{atPots, map[string]string{atPots.PlaceID(): "x"}, "x"},
+		{atPans, map[string]string{atPots.PlaceID(): "x"}, ""},
 		{Failure{Cause: cause}, map[string]string{"": ""}, ""},
 	} {
 		if got := c.failure.ReasonIn(c.known); got != c.want {

@@ -26,7 +26,7 @@ func (j *Judge) Failures(x scenario.Interaction, test string, asked Asked, secre
 	for _, fault := range j.Faults(x) {
 		cause, root, rank := j.causeOf(fault, x, asked)
 		all = append(all, scenario.Failure{
-			Cause: cause, Root: root, Rank: rank, Test: test, Sent: x.Hidden(secret), RefusedBy: j.RefusedBy(cause, x),
+			Cause: cause, Root: root, Rank: rank, Test: test, Sent: x.Hidden(secret), Operation: j.Name(x),
 			Message: fmt.Sprintf("the status is %d, but %s", x.Status, fault),
 		})
 	}
@@ -39,14 +39,6 @@ func (j *Judge) Name(x scenario.Interaction) string {
 		return operation.ID
 	}
 	return ""
-}
-
-// RefusedBy is the operation of a request if nothing is wrong but that it was refused, or how; else nothing.
-func (j *Judge) RefusedBy(cause scenario.Cause, x scenario.Interaction) string {
-	if !cause.IsOfRefusal() {
-		return ""
-	}
-	return j.Name(x)
 }
 
 // CrashOf is the cause of all failures of a service with a status of 500 or more. One mistake makes most of them,

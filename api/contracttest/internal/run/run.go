@@ -171,7 +171,7 @@ func (s *session) failure(broken scenario.Broken) scenario.Failure {
 	case failure.Cause == (scenario.Cause{}):
 		failure.Cause = scenario.Cause{Kind: scenario.BrokenPromise, Promise: s.test.Promise()}
 	}
-	failure.RefusedBy = s.judge().RefusedBy(failure.Cause, s.last)
+	failure.Operation = s.judge().Name(s.last)
 	return failure
 }
 
