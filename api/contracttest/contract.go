@@ -123,7 +123,9 @@ func New(text []byte, o Options) (*Contract, error) {
 		watching: newWatching(),
 	}
 	c.judge = judge.New(read, earlier, o.ofJudge())
-	c.plan = plan.New(c.judge, o.ofPlan(seed, chosen))
+	settings := o.ofPlan(seed, chosen)
+	settings.Left = c.requestsLeft
+	c.plan = plan.New(c.judge, settings)
 	c.runner = &run.Runner{
 		Plan:       c.plan,
 		Header:     o.Header,

@@ -38,6 +38,9 @@ type Options struct {
 	// MaxTime is how long [Contract.Run] and [Test] may take before they report what they have found; what was
 	// not tried by then is not tested. 0: as long as all tests take. The command has --max-time for it.
 	MaxTime time.Duration `json:"-"`
+	// MaxRequests is after how many requests they report, at the end of a test. Unlike a time, it ends runs with one seed on
+	// all machines with the same requests. 0: there is no such bound. The command has --max-requests for it.
+	MaxRequests int `json:"-"`
 	// Parallel is how many tests [Contract.Run] and [Test] run at the same time, as far as they do not see each
 	// other's work. The race detector then sees requests that meet. 0: one after the other, in an order that is
 	// the same in each run.

@@ -107,7 +107,16 @@ const (
 	wasStopped = "the run was stopped before it was tried"
 	onlyFound  = "the run has ended with the cause that was asked for"
 	noTimeLeft = "no time was left to try it: give more as --max-time, in Go MaxTime of the options"
+	noneLeft   = "no request was left to try it: give more as --max-requests, in Go MaxRequests of the options"
 )
+
+// requestsLeft is the share of the requests of a run that it has left; 1: all, or there is no bound.
+func (c *Contract) requestsLeft() float64 {
+	if c.options.MaxRequests <= 0 {
+		return 1
+	}
+	return 1 - float64(c.ledger.Progress().Requests)/float64(c.options.MaxRequests)
+}
 
 // reportTime is how long the promises that were not reached are listed one by one. Then there is a line for each
 // operation.
@@ -132,8 +141,10 @@ func (c *Contract) Run(ctx context.Context, target Target) (Report, error) {
 	case ctx.Err() != nil:
 		c.plan.Stop()
 		c.ledger.End(wasStopped)
-	case inTime.Err() != nil:
-		c.ledger.End(noTimeLeft)
+	case inTime.Err() != nil, c.requestsLeft() <= 0:
+		if inTime.Err() != nil {
+			c.ledger.End(noTimeLeft)
+		}
 		// A report names every promise, and for that the tests that were not reached must be made.
 		defer time.AfterFunc(reportTime, c.plan.Stop).Stop()
 	}
@@ -156,6 +167,9 @@ func (c *Contract) tryAll(ctx context.Context, target Target) {
 		test.record(outcome, test.Name)
 		if slices.ContainsFunc(outcome.Failures, isAsked) {
 			c.ledger.End(onlyFound)
+			stop()
+		} else if c.requestsLeft() <= 0 {
+			c.ledger.End(noneLeft)
 			stop()
 		}
 	}

@@ -164,6 +164,31 @@ func TestMaxTime(t *testing.T) {
 	}
 }
 
+// A run with a bound of requests ends with the test that has reached it, and sends the same ones again. Robustness has a quarter.
+func TestMaxRequests(t *testing.T) {
+	t.Parallel()
+	const most = 20
+	var before []string
+	for range 2 {
+		recorded := &recording{}
+		report, err := small(Options{MaxRequests: most}).Run(t.Context(), Target{URL: "http://things.example", Transport: recorded})
+		must.NoError(t, err)
+		sent := len(recorded.paths)
+		if sent < most || sent > most+3 {
+			t.Errorf("%d requests were sent, want %d", sent, most)
+		}
+		isLeft := func(p Promise) bool { return p.State == NotTested && p.Why == noneLeft }
+		isRobust := func(p Promise) bool { return strings.Contains(p.Name, "robustness") && p.State == Kept }
+		if !slices.ContainsFunc(report.Promises, isLeft) || !slices.ContainsFunc(report.Promises, isRobust) {
+			t.Errorf("after %d requests the report is %+v", sent, report.Promises)
+		}
+		if before != nil && !slices.Equal(before, recorded.paths) {
+			t.Errorf("the same run sends %q, and then %q", before, recorded.paths)
+		}
+		before = recorded.paths
+	}
+}
+
 // A service that refuses everything keeps no promise to refuse something.
 func TestRefusesEverything(t *testing.T) {
 	t.Parallel()

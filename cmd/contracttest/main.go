@@ -108,6 +108,7 @@ func explainUsage(cmd *cli.Command, err error) error {
 	}
 	name, _, _ = strings.Cut(name, ":")
 	advice := map[string]string{
+		"max-requests":   "a number of requests, such as 5000",
 		"max-time":       "a time with its unit, such as 90s or 5m",
 		"seed":           "the number that an earlier run has printed",
 		"write-baseline": "true or false",
@@ -162,6 +163,11 @@ func flags() []cli.Flag {
 				return nil
 			},
 			Usage: "end with a report after this `TIME`, such as 90s; what was not tried is not tested; 0: run all tests",
+		},
+		&cli.Uint32Flag{
+			Name:        "max-requests",
+			HideDefault: true,
+			Usage:       "end with a report after this `NUMBER` of requests: with --seed, the same ones on each machine",
 		},
 		&cli.StringFlag{
 			Name:  "options",

@@ -47,6 +47,7 @@ func optionsOf(cmd *cli.Command) (options contracttest.Options, err error) {
 	if cmd.IsSet("max-time") || options.MaxTime == 0 {
 		options.MaxTime = cmd.Duration("max-time")
 	}
+	options.MaxRequests = int(cmd.Uint32("max-requests"))
 	return options, nil
 }
 

@@ -93,12 +93,15 @@ func (y *yielding) robustness() {
 	}
 }
 
-// robustnessShare is the part of the time of a run that robustness tests have at least, if they need it: one of so many. That a
+// robustnessShare is the part of the time, or of the requests, of a run that robustness tests have at least, if they need it: one of so many. That a
 // service crashes weighs more than what one more value may show.
 const robustnessShare = 4
 
-// isLastPart reports whether no time is left but that of robustness tests.
+// isLastPart reports whether no time is left, or no requests, but those of robustness tests.
 func (y *yielding) isLastPart() bool {
+	if y.Left != nil && y.Left() < 1.0/robustnessShare {
+		return true
+	}
 	return y.ends && time.Until(y.end) < y.end.Sub(y.begin)/robustnessShare
 }
 

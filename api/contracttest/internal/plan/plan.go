@@ -86,6 +86,8 @@ type Settings struct {
 	// Operations that are not tested, but sent where tests of others need them.
 	Unwanted  map[string]string
 	Sequences []scenario.Test // their names lack "sequence, "
+	// Left is the share of its requests that a run has left; nil: there is no bound.
+	Left func() float64
 }
 
 // Test is a generated test.
