@@ -224,6 +224,22 @@ func providers() *http.ServeMux {
 	return mux
 }
 
+// projects lists what is in one of the projects that it knows, or in all.
+func projects() *http.ServeMux {
+	mux := http.NewServeMux()
+	mux.Handle("GET /spans", answer(func(r *http.Request) (int, any, error) {
+		query := r.URL.Query()
+		switch project := query.Get("project"); {
+		case query.Has("project") && !ofLength(1, 40)(project):
+			return 0, nil, refused{http.StatusBadRequest, "project is not valid"}
+		case query.Has("project") && project != "default":
+			return 0, nil, refused{http.StatusNotFound, "no such project"}
+		}
+		return http.StatusOK, []string{"a", "b"}, nil
+	}))
+	return mux
+}
+
 // tags have names of their own, and say when they were seen last. To delete what is gone is no failure.
 func tags() *http.ServeMux {
 	mux, kept := http.NewServeMux(), newShelf()
@@ -392,6 +408,7 @@ func TestRightServices(t *testing.T) {
 		"reserved-header-accept": {service: constant("GET /traces", `{}`)},
 		"integer-5.0":            {service: constant("GET /p", `{"n":5.0}`)},
 		"providers":              {service: providers},
+		"projects":               {service: projects},
 		"unique-names":           {service: tags},
 		"two-schemes":            {service: twoSchemes, header: basic},
 		"wrapped":                {service: wrapped},

@@ -3,9 +3,11 @@ package plan
 import (
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
@@ -21,15 +23,47 @@ import (
 // wrongValue are statuses that say that something in a request is wrong.
 var wrongValue = []int{http.StatusBadRequest, http.StatusUnprocessableEntity}
 
-// canBeConfirmed reports whether a request was refused that has one value in the body that may be why.
+// canBeConfirmed reports whether a request was refused that has one value, in the body or the query, that may be why.
 func (s *surroundings) canBeConfirmed(status int) bool {
-	isOfMember := s.promise.Kind == scenario.BodyKeyword && s.promise.Duty == scenario.MustAccept && s.promise.Place != ""
-	return isOfMember && slices.Contains(wrongValue, status) && s.Operation.HasJSON()
+	if s.promise.Duty != scenario.MustAccept || s.promise.Place == "" {
+		return false
+	}
+	switch s.promise.Kind {
+	case scenario.BodyKeyword:
+		return slices.Contains(wrongValue, status) && s.Operation.HasJSON()
+	case scenario.ParameterKeyword:
+		return slices.Contains(append(wrongValue, http.StatusNotFound), status) && s.Operation.Parameter("query", s.promise.Place) != nil
+	}
+	return false
+}
+
+// knowsSome is why a refusal shows nothing if an ordinary value is refused, too.
+func knowsSome(name string) error {
+	return scenario.NotTested("the service refuses an ordinary " + name + ", too: give one that it knows with --value " + name + "=…")
+}
+
+// confirmParameter is confirm for a parameter of the query.
+func (s *surroundings) confirmParameter(sent scenario.Request) error {
+	parameter := s.Operation.Parameter("query", s.promise.Place)
+	wanted, _ := document.ParameterSchema(parameter)
+	if text, isOrdinary := s.ordinaryText(wanted); isOrdinary {
+		other := sent
+		own := url.QueryEscape(parameter.Name) + "="
+		other.Query = slices.DeleteFunc(slices.Clone(sent.Query), func(pair string) bool { return strings.HasPrefix(pair, own) })
+		other.Query = append(other.Query, own+url.QueryEscape(text))
+		if s.Send(other, scenario.Expectation{}).Status >= http.StatusBadRequest {
+			return knowsSome(parameter.Name)
+		}
+	}
+	return s.judge(s.Send(sent, scenario.Expectation{}))
 }
 
 // confirm says what is wrong with a service that has refused a request, or why that shows nothing. The request is sent last,
 // so that a failure shows it.
 func (s *surroundings) confirm(sent scenario.Request) error {
+	if s.promise.Kind == scenario.ParameterKeyword {
+		return s.confirmParameter(sent)
+	}
 	body, _ := jsonvalue.Decode(sent.Body) // a test has written it
 	above, name := split(s.promise.Place)
 	object := jsonvalue.Object(jsonvalue.Lookup(body, "#"+above))
@@ -38,7 +72,7 @@ func (s *surroundings) confirm(sent scenario.Request) error {
 			return scenario.NotTested("it is refused only beside other values, and the document does not say which")
 		}
 		if other, isOrdinary := s.ordinary(above, object, name); isOrdinary && !s.isAcceptedBeside(sent, above, other) {
-			return scenario.NotTested("the service refuses an ordinary " + name + ", too: give one that it knows with --value " + name + "=…")
+			return knowsSome(name)
 		}
 	}
 	return s.judge(s.Send(sent, scenario.Expectation{}))
@@ -88,15 +122,20 @@ func (s *surroundings) alikes(above string, object map[string]any, name string, 
 	return []map[string]any{same, least}
 }
 
-// ordinary is an object with an ordinary text as a member: one that is at no edge, and that no other test has sent.
+// ordinary is an object with an ordinary text as a member.
 func (s *surroundings) ordinary(above string, object map[string]any, name string) (others []map[string]any, isOrdinary bool) {
-	of := schema.Of(s.shapeAt(above, object).Properties[name])
-	isText := schema.TypeOf(of) == "string" && schema.FormatOf(of) == "" && len(schema.ValuesOf(of)) == 0
-	if !isText {
-		return nil, false
-	}
-	text, isMade := s.Values.Fresh(of, nil).(string)
+	text, isOrdinary := s.ordinaryText(schema.Of(s.shapeAt(above, object).Properties[name]))
 	other := maps.Clone(object)
 	other[name] = text
-	return []map[string]any{other}, isMade && s.Values.Fits(of, text)
+	return []map[string]any{other}, isOrdinary
+}
+
+// ordinaryText is a text that is at no edge of a schema, and that no other test has sent, or false if there is none.
+func (s *surroundings) ordinaryText(of *schema.Schema) (text string, isOrdinary bool) {
+	isText := schema.TypeOf(of) == "string" && schema.FormatOf(of) == "" && len(schema.ValuesOf(of)) == 0
+	if !isText {
+		return "", false
+	}
+	text, isMade := s.Values.Fresh(of, nil).(string)
+	return text, isMade && s.Values.Fits(of, text)
 }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"errors"
 	"net/http"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/draft"
@@ -35,7 +36,7 @@ func (s *surroundings) run() {
 	sent := filled.request(s.thing)
 	got := s.Send(sent, scenario.Expectation{Wrong: cmp.Or(s.why, s.changed)})
 	wrong := s.judge(got)
-	if wrong != nil && s.canBeConfirmed(got.Status) {
+	if _, isBroken := errors.AsType[scenario.Broken](wrong); isBroken && s.canBeConfirmed(got.Status) {
 		wrong = s.confirm(sent)
 	}
 	s.Check(wrong)
