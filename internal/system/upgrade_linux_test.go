@@ -54,6 +54,10 @@ func TestUpgrade(t *testing.T) {
 		t: t, servers: [2]*program.Server{service, service}, web: http.DefaultClient, began: time.Now(),
 		last: map[int64]version{}, final: map[int64]plantState{},
 	}
+	for client := range historyClients + 1 { // one more reads at the end
+		text := program.Finish(t, program.Command(t, before, "token", "create", "--name", nameOfClient(client), "--store", dsn))
+		h.tokens = append(h.tokens, strings.TrimSpace(text))
+	}
 	stop := sync.OnceFunc(wait.Repeat(clients, func(client int) bool {
 		if !h.operate(client, 0, h.next(rand.Int64N(plants))) {
 			t.Error("a request fails")

@@ -1,4 +1,4 @@
-"""Ends the event streams of the service, which Schemathesis would read for ever."""
+"""Ends the event streams of the service, which Schemathesis would read for ever, and leaves out headers of its own that break a request."""
 
 import requests
 import schemathesis
@@ -20,3 +20,9 @@ def with_hook(session, *args, **kwargs):
 
 
 requests.Session.__init__ = with_hook
+
+
+# Schemathesis adds headers to requests that it calls valid. One called Content-Type takes the place of the real one.
+@schemathesis.hook
+def map_headers(ctx, headers):
+    return {name: value for name, value in (headers or {}).items() if name.lower() != "content-type"}
