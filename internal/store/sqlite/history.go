@@ -149,10 +149,17 @@ var chainCopied = []string{
 	"DROP INDEX copied_history",
 }
 
-// forgetHistoryQuery removes those of the oldest entries that are older than the first parameter. The second
-// one limits how many it looks at.
-const forgetHistoryQuery = `
-	DELETE FROM history WHERE at < ?1 AND number IN (SELECT number FROM history ORDER BY number LIMIT ?2)`
+// oldEntries selects those of the oldest entries that are older than ?1; ?2 limits how many it looks at.
+const oldEntries = `SELECT number, id FROM (SELECT number, id, at FROM history ORDER BY number LIMIT ?2) WHERE at < ?1`
+
+// endChainsQuery ends the chains of plants whose newest entry is removed. SQLite draws a number again when no entry has
+// it or a higher one: the chain would lead to the entry of another plant.
+const endChainsQuery = `
+	UPDATE plants SET history = NULL
+	WHERE id IN (SELECT id FROM (` + oldEntries + `)) AND history IN (SELECT number FROM (` + oldEntries + `))`
+
+// forgetHistoryQuery removes entries. An entry that stays has a higher number than the one before it, which may be removed.
+const forgetHistoryQuery = `DELETE FROM history WHERE number IN (SELECT number FROM (` + oldEntries + `))`
 
 // forgetEntries is the number of entries that a transaction of ForgetHistory removes. It limits
 // how long other writes wait.
@@ -162,6 +169,9 @@ const forgetEntries = 200
 func (s *Store) ForgetHistory(ctx context.Context, before time.Time) error {
 	for removed := forgetEntries; removed == forgetEntries; {
 		err := s.runWrite(ctx, func(conn *sqlite.Conn) error {
+			if err := execute(conn, endChainsQuery, before.UnixMicro(), forgetEntries); err != nil {
+				return err
+			}
 			err := execute(conn, forgetHistoryQuery, before.UnixMicro(), forgetEntries)
 			removed = conn.Changes()
 			return err

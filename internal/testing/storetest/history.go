@@ -27,6 +27,7 @@ func History(t *testing.T, open func(t *testing.T) (one, two store.Store)) {
 		"a change in the feed has the name of who made it":   namesInFeed,
 		"changes at the same time have one entry each":       entriesTogether,
 		"old entries are removed":                            forgetHistory,
+		"a plant has no entry of another one":                forgetAll,
 		"a plant is forgotten, and the feed tells it":        forgetPlant,
 		"a store without history has none":                   stopHistory,
 		"the history of a large store is forgotten in parts": forgetMuch,
@@ -282,6 +283,35 @@ func forgetMuch(t *testing.T, one, two store.Store) {
 	must.NoError(t, two.ForgetHistory(timeout(t), time.Now().Add(time.Hour)))
 	wantEntries(t, historyOf(t, one, 0))
 	wantEntries(t, historyOf(t, one, 1))
+}
+
+// A number may be drawn again when all entries are removed.
+func forgetAll(t *testing.T, one, two store.Store) {
+	change := func(id int64, names ...string) {
+		for _, name := range names {
+			put(t, one, plant.Plant{ID: id, Name: name})
+		}
+	}
+	change(1, "a", "b", "c")
+	change(2, "a", "b")
+	change(3, "a", "b")
+	must.NoError(t, one.Delete(timeout(t), 3, "Dan", plant.Precondition{}))
+	must.NoError(t, two.ForgetHistory(timeout(t), time.Now().Add(time.Hour)))
+	change(4, "a", "b", "c", "d", "e", "f")
+	wantEntries(t, historyOf(t, one, 1))
+	wantEntries(t, historyOf(t, one, 2))
+	change(1, "d")
+	change(2, "c")
+	change(3, "a", "b")
+	for id, want := range map[int64]int{1: 1, 2: 1, 3: 1, 4: 5} {
+		if entries := historyOf(t, two, id); len(entries) != want || entries[0].Plant.ID != id {
+			t.Errorf("the history of plant %d is %v, want %d entries", id, entries, want)
+		}
+	}
+	must.NoError(t, two.Forget(timeout(t), 2))
+	if entries := historyOf(t, one, 4); len(entries) != 5 {
+		t.Errorf("the history of another plant than the one that is forgotten is %v", entries)
+	}
 }
 
 func forgetPlant(t *testing.T, one, two store.Store) {
