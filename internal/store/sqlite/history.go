@@ -149,17 +149,16 @@ var chainCopied = []string{
 	"DROP INDEX copied_history",
 }
 
-// oldEntries selects those of the oldest entries that are older than ?1; ?2 limits how many it looks at.
-const oldEntries = `SELECT number, id FROM (SELECT number, id, at FROM history ORDER BY number LIMIT ?2) WHERE at < ?1`
+// forgetHistoryQuery removes those of the oldest entries that are older than ?1; ?2 limits how many it looks at.
+const forgetHistoryQuery = `
+	DELETE FROM history WHERE at < ?1 AND number IN (SELECT number FROM history ORDER BY number LIMIT ?2)`
 
-// endChainsQuery ends the chains of plants whose newest entry is removed. SQLite draws a number again when no entry has
-// it or a higher one: the chain would lead to the entry of another plant.
+// endChainsQuery ends the chains of plants whose newest entry is one of those. SQLite draws a number again when no entry
+// has it or a higher one: the chain would lead to the entry of another plant. Within a chain the numbers of the entries
+// that stay are higher than those of the removed ones.
 const endChainsQuery = `
-	UPDATE plants SET history = NULL
-	WHERE id IN (SELECT id FROM (` + oldEntries + `)) AND history IN (SELECT number FROM (` + oldEntries + `))`
-
-// forgetHistoryQuery removes entries. An entry that stays has a higher number than the one before it, which may be removed.
-const forgetHistoryQuery = `DELETE FROM history WHERE number IN (SELECT number FROM (` + oldEntries + `))`
+	UPDATE plants SET history = NULL WHERE (id, history) IN (
+		SELECT id, number FROM (SELECT id, number, at FROM history ORDER BY number LIMIT ?2) WHERE at < ?1)`
 
 // forgetEntries is the number of entries that a transaction of ForgetHistory removes. It limits
 // how long other writes wait.

@@ -172,6 +172,11 @@ func TestPlans(t *testing.T) {
 		"SCAN chain", "SEARCH history USING INTEGER PRIMARY KEY (rowid=?)", "USE TEMP B-TREE FOR ORDER BY",
 	}
 	plans[allHistoryQuery] = []string{"SEARCH history USING INTEGER PRIMARY KEY (rowid>?)"}
+	plans[endChainsQuery] = []string{
+		"SEARCH plants USING INTEGER PRIMARY KEY (rowid=?)",
+		"LIST SUBQUERY 3", "CO-ROUTINE (subquery-1)", "SCAN history", "SCAN (subquery-1)",
+		"LIST SUBQUERY 2", "CO-ROUTINE (subquery-1)", "SCAN history", "SCAN (subquery-1)", "CREATE BLOOM FILTER",
+	}
 	plans[forgetHistoryQuery] = []string{
 		"SEARCH history USING INTEGER PRIMARY KEY (rowid=?)", "LIST SUBQUERY 1", "SCAN history",
 	}
