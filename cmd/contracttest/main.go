@@ -21,11 +21,15 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/plantstore/plantstore/api/contracttest"
+	"github.com/plantstore/plantstore/internal/buildinfo"
 )
 
 // mostMemory is what a run may take before memory is collected at any price. Tests of a large document are made
 // of values that are needed for a moment only: 254 MB were taken for 77 MB that are kept.
 const mostMemory = 160 << 20
+
+// version is set when a release is linked: -X main.version=v1.2.3.
+var version string
 
 func main() {
 	debug.SetMemoryLimit(mostMemory)
@@ -71,8 +75,10 @@ func wrong(err error) error {
 
 // command declares the command line.
 func command() *cli.Command {
+	version, commit := buildinfo.Version(version)
 	return &cli.Command{
 		Name:                      "contracttest",
+		Version:                   version + ", commit " + commit,
 		Usage:                     "test a service against its OpenAPI document",
 		ArgsUsage:                 "DOCUMENT URL",
 		Description:               description,

@@ -14,7 +14,12 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v3"
+
+	"github.com/plantstore/plantstore/internal/buildinfo"
 )
+
+// version is set when a release is linked: -X main.version=v1.2.3.
+var version string
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -26,8 +31,10 @@ func main() {
 }
 
 func command() *cli.Command {
+	version, commit := buildinfo.Version(version)
 	return &cli.Command{
 		Name:            "specfirst",
+		Version:         version + ", commit " + commit,
 		Usage:           "start a service from an OpenAPI document",
 		HideHelpCommand: true,
 		Action:          withoutCommand,

@@ -56,6 +56,10 @@ func newService(folder, module, source string) (*service, error) {
 // findSource finds what the new module takes from this one: its release if this command is one, otherwise the
 // clone that it was built in.
 func (s *service) findSource() error {
+	if s.source == "" && version != "" {
+		s.version = version
+		return nil
+	}
 	build, ok := debug.ReadBuildInfo()
 	if s.source == "" && ok && build.Main.Sum != "" { // only what was downloaded has a checksum
 		s.version = build.Main.Version

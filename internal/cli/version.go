@@ -1,38 +1,22 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"runtime"
-	"runtime/debug"
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/plantstore/plantstore/internal/buildinfo"
 	"github.com/plantstore/plantstore/internal/server"
 	"github.com/plantstore/plantstore/internal/store/sqlite"
 )
 
-// thisBuild describes this program. The linker sets the version of a release;
-// with go install the build information has it.
+// thisBuild describes this program.
 func thisBuild(sys system) server.Build {
-	b := server.Build{Version: sys.version, Commit: "unknown", Go: runtime.Version(), SQLite: sqlite.EngineVersion}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		b.Version = cmp.Or(b.Version, info.Main.Version)
-		for _, setting := range info.Settings {
-			switch {
-			case setting.Key == "vcs.revision":
-				b.Commit = setting.Value
-			case setting.Key == "vcs.modified" && setting.Value == "true": // it comes after the revision
-				b.Commit += "+"
-			}
-		}
-	}
-	if b.Version == "" || b.Version == "(devel)" {
-		b.Version = "devel"
-	}
-	return b
+	version, commit := buildinfo.Version(sys.version)
+	return server.Build{Version: version, Commit: commit, Go: runtime.Version(), SQLite: sqlite.EngineVersion}
 }
 
 func versionCommand(sys system) *cli.Command {
