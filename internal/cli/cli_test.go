@@ -66,7 +66,7 @@ func TestScriptsPostgres(t *testing.T) {
 
 func runScripts(t *testing.T, dir string, setup func(*testscript.Env)) {
 	t.Parallel()
-	species, err := filepath.Abs("../transfer/testdata/species.csv")
+	species, err := filepath.Abs("../../cmd/plantstore/species.csv")
 	must.NoError(t, err)
 	testscript.Run(t, testscript.Params{
 		Dir: dir,

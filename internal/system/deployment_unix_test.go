@@ -19,8 +19,8 @@ import (
 
 // TestFirstDeployment runs the commands of the section First production deployment of
 // the operator's manual in order, with a folder in place of the root of the machine. The
-// test does what systemd does, without its sandbox; the commands that need root, and the
-// build, are left out.
+// test does what systemd does, without its sandbox; the commands that need root
+// are left out.
 func TestFirstDeployment(t *testing.T) {
 	t.Parallel()
 	needCurl(t)
@@ -35,7 +35,7 @@ func TestFirstDeployment(t *testing.T) {
 		must.NoError(t, os.MkdirAll(filepath.Join(root, name), 0o700))
 	}
 	here := []string{ // what the commands name, and what it is here
-		".build/plantstore-linux-amd64", plantstore,
+		" plantstore /usr/", " " + plantstore + " " + root + "/usr/",
 		" /usr/", " " + root + "/usr/", " /etc/", " " + root + "/etc/", ">/etc/", ">" + root + "/etc/", "=/etc/", "=" + root + "/etc/",
 		" /var/", " " + root + "/var/", "=/var/", "=" + root + "/var/",
 	}
@@ -44,7 +44,7 @@ func TestFirstDeployment(t *testing.T) {
 	sh := func(line string, env []string) string {
 		t.Helper()
 		cmd := program.Command(t, "sh", "-ec", line)
-		cmd.Dir, cmd.Env = "../..", env
+		cmd.Dir, cmd.Env = "../../cmd/plantstore", env
 		return strings.ReplaceAll(strings.TrimSpace(program.Finish(t, cmd)), "\r\n", "\n")
 	}
 
@@ -54,7 +54,7 @@ func TestFirstDeployment(t *testing.T) {
 		typed++
 		got := ""
 		switch word := strings.Fields(c.line); {
-		case word[0] == "make" || word[0] == "useradd" || word[0] == "chown" || c.line == "systemctl daemon-reload":
+		case word[0] == "useradd" || word[0] == "chown" || c.line == "systemctl daemon-reload":
 			continue
 		case c.line == "systemctl enable --now plantstore":
 			settings := unitEnvironment(t, in, root, "plantstore.service")

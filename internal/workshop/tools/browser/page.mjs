@@ -22,7 +22,7 @@ const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.
 const deadline = Number(process.env.DEADLINE ?? 60_000);
 const only = process.env.ONLY ?? "";
 
-const species = (await readFile(new URL("internal/transfer/testdata/species.csv", repository), "utf8"))
+const species = (await readFile(new URL("cmd/plantstore/species.csv", repository), "utf8"))
   .trim().split("\n").slice(1).map((line) => {
     const [id, name, tag] = line.split(/,(?=(?:[^"]*"[^"]*")*[^"]*$)/).map((it) => it.replace(/^"|"$/g, "").replaceAll('""', '"'));
     return { id, name, ...(tag && { tag }) };
@@ -1253,7 +1253,7 @@ describe("the page", { concurrency: 2 }, () => {
     await until(() => text(page, "#empty-store"), (it) => it.includes("species.csv"));
     await until(() => text(page, "#count"), "0 plants");
     await look(page, "empty");
-    await drop(page, await readFile(new URL("internal/transfer/testdata/species.csv", repository)), "species.csv");
+    await drop(page, await readFile(new URL("cmd/plantstore/species.csv", repository)), "species.csv");
     await until(() => text(page, "#import-start"), "Import 457 plants");
     await page.locator("#import-start").click();
     await until(async () => (await api("GET", "/plants:count")).count, 457);

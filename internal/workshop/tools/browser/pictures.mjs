@@ -5,7 +5,7 @@ import { readFile } from "node:fs/promises";
 import { desk, launch, serve, stop, token } from "./browser.mjs";
 
 const [program, folder] = process.argv.slice(2);
-const species = await readFile(new URL("../../../transfer/testdata/species.csv", import.meta.url), "utf8");
+const species = await readFile(new URL("../../../../cmd/plantstore/species.csv", import.meta.url), "utf8");
 const plants = species.trim().split("\n").slice(1).filter((line) => !line.includes('"')).map((line) => {
   const [id, name, tag] = line.split(",");
   return { id: Number(id), name, ...(tag && { tag }) };
