@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -17,25 +18,26 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// writeImage writes the image that cmd/plantstore/Dockerfile describes as a tar file for
+// writeImage writes the image that the Dockerfile of the program describes as a tar file for
 // docker load, podman load and ctr image import. It has the layout of OCI, and the
 // manifest.json of Docker, which a Docker before version 25 reads.
 //
 // A library that writes images has no type of file that all of them read.
-func writeImage(version, arch string, at time.Time, program, licenses []byte) error {
-	config, user, err := configOf(top + "/cmd/plantstore/Dockerfile")
+func (r *release) writeImage(arch string, binary []byte) error {
+	config, user, err := configOf(filepath.Join(top, r.dockerfile))
 	if err != nil {
 		return err
 	}
-	layer := newTree(at)
-	layer.add("plantstore", 0o755, program)
-	layer.add("LICENSES-OF-MODULES", 0o644, licenses)
-	if err := layer.copy(map[string]string{"LICENSE": "LICENSE"}); err != nil {
+	layer := newTree(r.time)
+	layer.add(r.name, 0o755, binary)
+	layer.add("LICENSES-OF-MODULES", 0o644, r.licenses)
+	if err := r.copy(layer, map[string]string{"LICENSE": "LICENSE"}); err != nil {
 		return err
 	}
 	layer.add("etc/ssl/certs/ca-certificates.crt", 0o644, certificates())
-	layer.add("data", fs.ModeDir|0o755, nil)
-	layer.files["data"].Sys = &tar.Header{Uid: user, Gid: user}
+	folder := strings.TrimPrefix(config["WorkingDir"].(string), "/")
+	layer.add(folder, fs.ModeDir|0o755, nil)
+	layer.files[folder].Sys = &tar.Header{Uid: user, Gid: user}
 	data, err := layer.tar()
 	if err != nil {
 		return err
@@ -45,7 +47,7 @@ func writeImage(version, arch string, at time.Time, program, licenses []byte) er
 		return err
 	}
 
-	image := newTree(at)
+	image := newTree(r.time)
 	blob := func(mediaType string, data []byte) map[string]any {
 		sum := fmt.Sprintf("%x", sha256.Sum256(data))
 		image.add("blobs/sha256/"+sum, 0o644, data)
@@ -57,29 +59,29 @@ func writeImage(version, arch string, at time.Time, program, licenses []byte) er
 	const oci = "application/vnd.oci.image."
 	layerBlob := blob(oci+"layer.v1.tar+gzip", zipped)
 	configBlob := blob(oci+"config.v1+json", asJSON(map[string]any{
-		"created": at, "os": "linux", "architecture": arch, "config": config,
+		"created": r.time, "os": "linux", "architecture": arch, "config": config,
 		"rootfs":  map[string]any{"type": "layers", "diff_ids": []string{fmt.Sprintf("sha256:%x", sha256.Sum256(data))}},
-		"history": []any{map[string]any{"created": at, "created_by": "make release"}},
+		"history": []any{map[string]any{"created": r.time, "created_by": "make release"}},
 	}))
 	manifest := blob(oci+"manifest.v1+json", asJSON(map[string]any{
 		"schemaVersion": 2, "mediaType": oci + "manifest.v1+json", "config": configBlob, "layers": []any{layerBlob},
 	}))
 	manifest["annotations"] = map[string]string{
-		"io.containerd.image.name":          "docker.io/library/plantstore:" + version,
-		"org.opencontainers.image.ref.name": version,
+		"io.containerd.image.name":          "docker.io/library/" + r.name + ":" + r.version,
+		"org.opencontainers.image.ref.name": r.version,
 	}
 	image.add("index.json", 0o644, asJSON(map[string]any{
 		"schemaVersion": 2, "mediaType": oci + "index.v1+json", "manifests": []any{manifest},
 	}))
 	image.add("oci-layout", 0o644, asJSON(map[string]any{"imageLayoutVersion": "1.0.0"}))
 	image.add("manifest.json", 0o644, asJSON([]any{map[string]any{
-		"Config": file(configBlob), "RepoTags": []string{"plantstore:" + version}, "Layers": []string{file(layerBlob)},
+		"Config": file(configBlob), "RepoTags": []string{r.name + ":" + r.version}, "Layers": []string{file(layerBlob)},
 	}}))
 	tarred, err := image.tar()
 	if err != nil {
 		return err
 	}
-	return write("plantstore-"+version+"-linux-"+arch+".image.tar", tarred)
+	return write(r.name+"-"+r.version+"-linux-"+arch+".image.tar", tarred)
 }
 
 func asJSON(v any) []byte {

@@ -19,6 +19,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing/fstest"
@@ -43,53 +45,68 @@ func run(version string, platforms []string) error {
 	if err != nil {
 		return fmt.Errorf("SOURCE_DATE_EPOCH: %w", err)
 	}
-	at := time.Unix(seconds, 0).UTC()
 	if err := os.RemoveAll(out); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err
 	}
-	programs := map[string][]byte{}
-	for _, platform := range platforms {
-		name := top + "/.build/plantstore-" + strings.ReplaceAll(platform, "/", "-")
-		if strings.HasPrefix(platform, "windows/") {
-			name += ".exe"
+	for _, p := range programs {
+		r := release{program: p, version: version, time: time.Unix(seconds, 0).UTC()}
+		if err := r.write(platforms); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
 		}
-		if programs[platform], err = os.ReadFile(name); err != nil {
-			return err
-		}
-	}
-	modules, err := modulesOf(programs)
-	if err != nil {
-		return err
-	}
-	licenses, err := licensesOf(modules)
-	if err != nil {
-		return err
-	}
-	for platform, program := range programs {
-		goos, arch, _ := strings.Cut(platform, "/")
-		if err := writeArchive(version, goos, arch, at, program, licenses); err != nil {
-			return err
-		}
-		if goos != "linux" {
-			continue
-		}
-		if err := writePackages(version, arch, at, program, licenses); err != nil {
-			return err
-		}
-		if err := writeImage(version, arch, at, program, licenses); err != nil {
-			return err
-		}
-	}
-	if err := writeModules(version, at, modules); err != nil {
-		return err
 	}
 	if err := writeNotes(version); err != nil {
 		return err
 	}
 	return writeChecksums()
+}
+
+// release is the release of one program.
+type release struct {
+	program
+	version  string
+	time     time.Time
+	licenses []byte // of the modules in the program
+}
+
+// write writes the files of the program for some platforms.
+func (r *release) write(platforms []string) error {
+	binaries := map[string][]byte{}
+	for _, platform := range platforms {
+		goos, arch, _ := strings.Cut(platform, "/")
+		var err error
+		if binaries[platform], err = os.ReadFile(top + "/.build/" + goos + "-" + arch + "/" + r.fileName(goos)); err != nil {
+			return err
+		}
+	}
+	modules, err := r.modulesOf(binaries)
+	if err != nil {
+		return err
+	}
+	if r.licenses, err = licensesOf(modules); err != nil {
+		return err
+	}
+	for platform, binary := range binaries {
+		goos, arch, _ := strings.Cut(platform, "/")
+		if err := r.writeArchive(goos, arch, binary); err != nil {
+			return err
+		}
+		if goos != "linux" {
+			continue
+		}
+		if err := r.writePackages(arch, binary); err != nil {
+			return err
+		}
+		if r.dockerfile == "" {
+			continue
+		}
+		if err := r.writeImage(arch, binary); err != nil {
+			return err
+		}
+	}
+	return r.writeModules(modules)
 }
 
 // tree holds the files of an archive, with one time.
@@ -109,15 +126,33 @@ func (t tree) add(name string, mode fs.FileMode, data []byte) {
 }
 
 // copy adds files of the repository; names maps the name in the tree to that of the file.
-func (t tree) copy(names map[string]string) error {
+func (r *release) copy(t tree, names map[string]string) error {
 	for name, from := range names {
 		data, err := os.ReadFile(filepath.Join(top, from))
 		if err != nil {
 			return err
 		}
+		if path.Ext(from) == ".md" {
+			data = r.withLinks(data, from)
+		}
 		t.add(name, 0o644, data)
 	}
 	return nil
+}
+
+var link = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+
+// withLinks returns a page of the manual with links that work where the program is installed. Those to other files of
+// the repository lead to the repository.
+func (r *release) withLinks(page []byte, from string) []byte {
+	return link.ReplaceAllFunc(page, func(text []byte) []byte {
+		found := link.FindSubmatch(text)
+		to := path.Join(path.Dir(from), string(found[1]))
+		if slices.Contains(r.docs, to) {
+			return text
+		}
+		return fmt.Appendf(nil, "](%s/blob/%s/%s%s)", homepage, r.version, to, found[2])
+	})
 }
 
 // tar returns the tree as a tar file.
@@ -146,34 +181,26 @@ func compressed(data []byte) ([]byte, error) {
 
 // writeArchive writes the program and what belongs to it: a zip file for Windows, and a
 // tar.gz file for the others.
-func writeArchive(version, goos, arch string, at time.Time, program, licenses []byte) error {
-	folder := "plantstore-" + version + "-" + goos + "-" + arch
-	t := newTree(at)
-	names := map[string]string{"LICENSE": "LICENSE"}
-	for _, shell := range []string{"bash", "fish", "zsh"} {
-		names["completion/"+shell] = "internal/cli/completion/" + shell
+func (r *release) writeArchive(goos, arch string, binary []byte) error {
+	folder := r.name + "-" + r.version + "-" + goos + "-" + arch
+	t := newTree(r.time)
+	names := map[string]string{folder + "/LICENSE": "LICENSE"}
+	for _, shell := range r.completion {
+		names[folder+"/completion/"+shell] = "internal/cli/completion/" + shell
 	}
-	name := "plantstore"
-	switch goos {
-	case "windows":
-		name += ".exe"
-	case "linux":
-		for _, unit := range units {
-			names[unit] = "cmd/plantstore/" + unit
+	if goos == "linux" {
+		for _, unit := range r.units {
+			names[folder+"/"+unit] = r.folder + "/" + unit
 		}
 	}
-	for _, name := range append(manual(), examples...) {
-		names[name] = "cmd/plantstore/" + name
+	for _, doc := range r.docs {
+		names[folder+"/"+strings.TrimPrefix(doc, r.folder+"/")] = doc
 	}
-	inFolder := map[string]string{}
-	for name, from := range names {
-		inFolder[folder+"/"+name] = from
-	}
-	if err := t.copy(inFolder); err != nil {
+	if err := r.copy(t, names); err != nil {
 		return err
 	}
-	t.add(folder+"/"+name, 0o755, program)
-	t.add(folder+"/LICENSES-OF-MODULES", 0o644, licenses)
+	t.add(folder+"/"+r.fileName(goos), 0o755, binary)
+	t.add(folder+"/LICENSES-OF-MODULES", 0o644, r.licenses)
 	if goos == "windows" {
 		var b bytes.Buffer
 		w := zip.NewWriter(&b)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"debug/buildinfo"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -20,12 +21,12 @@ import (
 // module is a part of the program.
 type module struct{ purl, name, version, dir string } // dir has its licences
 
-// modulesOf returns the modules in the programs of all platforms, the standard library of
-// Go, and Swagger UI.
-func modulesOf(programs map[string][]byte) ([]module, error) {
+// modulesOf returns the modules in the program for all platforms, the standard library of
+// Go, and Swagger UI if the program has it.
+func (r *release) modulesOf(binaries map[string][]byte) ([]module, error) {
 	found := map[string]module{}
-	for platform, program := range programs {
-		info, err := buildinfo.Read(bytes.NewReader(program))
+	for platform, binary := range binaries {
+		info, err := buildinfo.Read(bytes.NewReader(binary))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", platform, err)
 		}
@@ -52,18 +53,29 @@ func modulesOf(programs map[string][]byte) ([]module, error) {
 		m.dir, m.purl = dir, "pkg:golang/"+name+"@"+m.version
 		found[name] = m
 	}
+	if r.hasUI {
+		ui, err := swaggerUI()
+		if err != nil {
+			return nil, err
+		}
+		found[ui.name] = ui
+	}
+	return slices.SortedFunc(maps.Values(found), func(a, b module) int { return cmp.Compare(a.purl, b.purl) }), nil
+}
+
+// swaggerUI returns Swagger UI as a module.
+func swaggerUI() (module, error) {
 	recipe, err := os.ReadFile("../tools/swagger-ui")
 	if err != nil {
-		return nil, err
+		return module{}, err
 	}
 	version := regexp.MustCompile(`(?m)^version=(.*)$`).FindSubmatch(recipe)
 	if version == nil {
-		return nil, fmt.Errorf("internal/workshop/tools/swagger-ui has no version")
+		return module{}, errors.New("internal/workshop/tools/swagger-ui has no version")
 	}
 	ui := module{name: "swagger-ui-dist", version: string(version[1]), dir: top + "/api/docs/swagger-ui"}
 	ui.purl = "pkg:npm/swagger-ui-dist@" + ui.version
-	found[ui.name] = ui
-	return slices.SortedFunc(maps.Values(found), func(a, b module) int { return cmp.Compare(a.purl, b.purl) }), nil
+	return ui, nil
 }
 
 var license = regexp.MustCompile(`(?i)^((licen[cs]e|copying|notice|copyright)(\W.*)?|.*\.license\.txt)$`)
@@ -96,7 +108,7 @@ func licensesOf(modules []module) ([]byte, error) {
 }
 
 // writeModules writes the list of the modules, a software bill of materials (SBOM).
-func writeModules(version string, at time.Time, modules []module) error {
+func (r *release) writeModules(modules []module) error {
 	const name = "github.com/plantstore/plantstore"
 	components := make([]cyclonedx.Component, 0, len(modules))
 	for _, m := range modules {
@@ -107,10 +119,10 @@ func writeModules(version string, at time.Time, modules []module) error {
 	list := cyclonedx.NewBOM()
 	list.Components = &components
 	list.Metadata = &cyclonedx.Metadata{
-		Timestamp: at.Format(time.RFC3339),
+		Timestamp: r.time.Format(time.RFC3339),
 		Component: &cyclonedx.Component{
-			BOMRef: "plantstore", Type: cyclonedx.ComponentTypeApplication, Name: "plantstore", Version: version,
-			PackageURL: "pkg:golang/" + name + "@" + version,
+			BOMRef: r.name, Type: cyclonedx.ComponentTypeApplication, Name: r.name, Version: r.version,
+			PackageURL: "pkg:golang/" + name + "@" + r.version,
 			Licenses:   &cyclonedx.Licenses{{License: &cyclonedx.License{ID: "MIT"}}},
 		},
 	}
@@ -118,5 +130,5 @@ func writeModules(version string, at time.Time, modules []module) error {
 	if err := cyclonedx.NewBOMEncoder(&b, cyclonedx.BOMFileFormatJSON).SetPretty(true).Encode(list); err != nil {
 		return err
 	}
-	return write("plantstore-"+version+".cdx.json", b.Bytes())
+	return write(r.name+"-"+r.version+".cdx.json", b.Bytes())
 }

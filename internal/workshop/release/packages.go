@@ -1,11 +1,11 @@
 package main
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/goreleaser/nfpm/v2"
 	_ "github.com/goreleaser/nfpm/v2/deb"
@@ -13,49 +13,32 @@ import (
 	_ "github.com/goreleaser/nfpm/v2/rpm"
 )
 
-var (
-	units = []string{
-		"plantstore.service", "plantstore-backup.service", "plantstore-backup.timer", "plantstore-litestream.service",
-		"plantstore-webhook.service",
-	}
-	examples = []string{"alerts.yaml", "dashboard.json", "litestream.yml"}
-)
-
-// manual returns the pages of the operator's manual.
-func manual() []string {
-	names, _ := fs.Glob(os.DirFS(top), "cmd/plantstore/manual/*.md") // the pattern is well-formed
-	for i, name := range names {
-		names[i] = strings.TrimPrefix(name, "cmd/plantstore/")
-	}
-	return append(names, "README.md")
-}
-
 // writePackages writes a package for Debian and one for Fedora.
-func writePackages(version, arch string, at time.Time, program, licenses []byte) error {
-	t := newTree(at)
-	names := map[string]string{
-		"usr/share/bash-completion/completions/plantstore":    "internal/cli/completion/bash",
-		"usr/share/fish/vendor_completions.d/plantstore.fish": "internal/cli/completion/fish",
-		"usr/share/zsh/vendor-completions/_plantstore":        "internal/cli/completion/zsh", // Debian
-		"usr/share/zsh/site-functions/_plantstore":            "internal/cli/completion/zsh", // Fedora
-		"usr/share/doc/plantstore/copyright":                  "LICENSE",
+func (r *release) writePackages(arch string, binary []byte) error {
+	t := newTree(r.time)
+	doc := "usr/share/doc/" + r.name + "/"
+	names := map[string]string{doc + "copyright": "LICENSE"}
+	for _, shell := range r.completion {
+		for _, name := range completionFiles[shell] {
+			names[fmt.Sprintf(name, r.name)] = "internal/cli/completion/" + shell
+		}
 	}
-	for _, name := range units {
-		names["usr/lib/systemd/system/"+name] = "cmd/plantstore/" + name
+	for _, name := range r.units {
+		names["usr/lib/systemd/system/"+name] = r.folder + "/" + name
 	}
-	for _, name := range append(manual(), examples...) {
-		names["usr/share/doc/plantstore/"+name] = "cmd/plantstore/" + name
+	for _, name := range r.docs {
+		names[doc+strings.TrimPrefix(name, r.folder+"/")] = name
 	}
-	if err := t.copy(names); err != nil {
+	if err := r.copy(t, names); err != nil {
 		return err
 	}
 	for name, file := range t.files { // a package does not install into /usr/local
 		if strings.HasSuffix(name, ".service") {
-			file.Data = []byte(strings.ReplaceAll(string(file.Data), "/usr/local/bin/plantstore", "/usr/bin/plantstore"))
+			file.Data = []byte(strings.ReplaceAll(string(file.Data), "/usr/local/bin/"+r.name, "/usr/bin/"+r.name))
 		}
 	}
-	t.add("usr/bin/plantstore", 0o755, program)
-	t.add("usr/share/doc/plantstore/LICENSES-OF-MODULES", 0o644, licenses)
+	t.add("usr/bin/"+r.name, 0o755, binary)
+	t.add(doc+"LICENSES-OF-MODULES", 0o644, r.licenses)
 
 	dir, err := os.MkdirTemp("", "plantstore-release.") // nfpm reads the files
 	if err != nil {
@@ -66,39 +49,26 @@ func writePackages(version, arch string, at time.Time, program, licenses []byte)
 		return err
 	}
 	for _, kind := range []string{"deb", "rpm"} {
-		contents := files.Contents{{
-			Destination: "/var/backups/plantstore", Type: files.TypeDir,
-			FileInfo: &files.ContentFileInfo{Mode: 0o700, MTime: at},
-		}}
-		err := fs.WalkDir(t.files, ".", func(name string, d fs.DirEntry, err error) error {
-			if err == nil && !d.IsDir() {
-				contents = append(contents, &files.Content{
-					Source: filepath.Join(dir, name), Destination: "/" + name,
-					FileInfo: &files.ContentFileInfo{Mode: t.files[name].Mode, MTime: at},
-				})
-			}
-			return err
-		})
+		contents, err := r.contentsOf(t, dir)
 		if err != nil {
 			return err
 		}
 		info := nfpm.WithDefaults(&nfpm.Info{
-			Name:        "plantstore",
-			Arch:        arch,
-			Version:     version,
-			Section:     "web",
-			Priority:    "optional",
-			Maintainer:  "The Plant Store authors",
-			Description: "HTTP service that stores plants in a SQLite file or in PostgreSQL",
-			Homepage:    "https://github.com/plantstore/plantstore",
-			License:     "MIT",
-			MTime:       at,
-			Overridables: nfpm.Overridables{
-				Contents: contents,
-				Scripts:  nfpm.Scripts{PostInstall: "postinstall.sh", PreRemove: "preremove.sh"},
-				RPM:      nfpm.RPM{BuildHost: "localhost"},
-			},
+			Name:         r.name,
+			Arch:         arch,
+			Version:      r.version,
+			Section:      "web",
+			Priority:     "optional",
+			Maintainer:   "The Plant Store authors",
+			Description:  r.description,
+			Homepage:     homepage,
+			License:      "MIT",
+			MTime:        r.time,
+			Overridables: nfpm.Overridables{Contents: contents, RPM: nfpm.RPM{BuildHost: "localhost"}},
 		})
+		if len(r.units) > 0 {
+			info.Scripts = nfpm.Scripts{PostInstall: "postinstall.sh", PreRemove: "preremove.sh"}
+		}
 		if err := nfpm.PrepareForPackager(info, kind); err != nil {
 			return err
 		}
@@ -119,4 +89,32 @@ func writePackages(version, arch string, at time.Time, program, licenses []byte)
 		}
 	}
 	return nil
+}
+
+// completionFiles are the names of the files with the completion of a program.
+var completionFiles = map[string][]string{
+	"bash": {"usr/share/bash-completion/completions/%s"},
+	"fish": {"usr/share/fish/vendor_completions.d/%s.fish"},
+	"zsh":  {"usr/share/zsh/vendor-completions/_%s", "usr/share/zsh/site-functions/_%s"}, // Debian, Fedora
+}
+
+// contentsOf returns the files of a package, which are in a folder. A service has a folder for its backups, too.
+func (r *release) contentsOf(t tree, dir string) (files.Contents, error) {
+	var contents files.Contents
+	if len(r.units) > 0 {
+		contents = append(contents, &files.Content{
+			Destination: "/var/backups/" + r.name, Type: files.TypeDir,
+			FileInfo: &files.ContentFileInfo{Mode: 0o700, MTime: r.time},
+		})
+	}
+	err := fs.WalkDir(t.files, ".", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			contents = append(contents, &files.Content{
+				Source: filepath.Join(dir, name), Destination: "/" + name,
+				FileInfo: &files.ContentFileInfo{Mode: t.files[name].Mode, MTime: r.time},
+			})
+		}
+		return err
+	})
+	return contents, err
 }
