@@ -92,104 +92,6 @@ func command() *cli.Command {
 	}
 }
 
-// wrongUsage returns a mistake in the flags. By itself the library prints a page of help.
-func wrongUsage(_ context.Context, cmd *cli.Command, err error, _ bool) error {
-	return wrong(explainUsage(cmd, err))
-}
-
-// explainUsage says what to do about a mistake in the flags. The library has no types for these errors, and some have
-// the words of strconv.
-func explainUsage(cmd *cli.Command, err error) error {
-	what, name, isUnknown := strings.Cut(err.Error(), "flag provided but not defined: ")
-	if isUnknown {
-		hint := cli.SuggestFlag(cmd.Flags, strings.TrimLeft(name, "-"), true)
-		if hint != "" {
-			hint = ": did you mean " + hint + "?"
-		}
-		return fmt.Errorf("unknown flag -%s%s (%s --help lists the flags)", name, hint, cmd.FullName())
-	}
-	what, name, isValue := strings.Cut(what, " for flag -")
-	if !isValue {
-		return fmt.Errorf("%w (%s --help lists the flags)", err, cmd.FullName())
-	}
-	name, _, _ = strings.Cut(name, ":")
-	advice := map[string]string{
-		"max-requests":   "a number of requests, such as 5000",
-		"max-time":       "a time with its unit, such as 90s or 5m",
-		"seed":           "the number that an earlier run has printed",
-		"write-baseline": "true or false",
-		"min":            "a number from 0 to 100",
-	}
-	return fmt.Errorf("%s for --%s: it must be %s (%s --help lists the flags)", what, name, advice[name], cmd.FullName())
-}
-
-// flags declares the flags. options.go makes contracttest.Options of them.
-func flags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringSliceFlag{
-			Name: "header", Aliases: []string{"H"},
-			Usage: "send `'NAME: VALUE'` with every request; credentials are left out where a test sends none",
-		},
-		&cli.StringFlag{
-			Name:  "login",
-			Usage: "POST --login-body to `URL`, or a path below that of the service, and use the access_token or the cookies of the response",
-		},
-		&cli.StringFlag{Name: "login-body", Usage: "log in with `'a=b&c=d'`, with an object of JSON, or with what is in @FILE"},
-		&cli.StringFlag{
-			Name:  "baseline",
-			Usage: "let the causes and promises that are not tested in `FILE` not fail: an id and a comment in each line",
-		},
-		&cli.BoolFlag{
-			Name:  "write-baseline",
-			Usage: "write the causes and promises that are not tested of this run to the file of --baseline, and exit with 0",
-		},
-		&cli.StringSliceFlag{
-			Name:  "include",
-			Usage: "test only the operations with this `ID, PATH, METHOD or TAG`, such as GET or '/things*'",
-		},
-		&cli.StringSliceFlag{
-			Name:  "exclude",
-			Usage: "send no request of the operations with this `ID, PATH, METHOD or TAG`",
-		},
-		&cli.StringSliceFlag{
-			Name:  "value",
-			Usage: "send `NAME=VALUE` as this parameter or member of a body wherever it may be: a tenant, a version",
-		},
-		&cli.StringFlag{
-			Name:  "only",
-			Usage: "end with the first request that fails for the cause with this `ID`, and show no other; needs --seed",
-		},
-		&cli.DurationFlag{
-			Name:  "max-time",
-			Value: 5 * time.Minute,
-			Validator: func(given time.Duration) error {
-				if given < 0 {
-					return errors.New("it must be a time with its unit, such as 90s or 5m")
-				}
-				return nil
-			},
-			Usage: "end with a report after this `TIME`, such as 90s; what was not tried is not tested; 0: run all tests",
-		},
-		&cli.Uint32Flag{
-			Name:        "max-requests",
-			HideDefault: true,
-			Usage:       "end with a report after this `NUMBER` of requests: with --seed, the same ones on each machine",
-		},
-		&cli.StringFlag{
-			Name:  "options",
-			Usage: "read contracttest.Options as JSON from `FILE`: Resources and Lists correct what was inferred",
-		},
-		&cli.StringFlag{Name: "junit", Usage: "write JUnit XML to `FILE`"},
-		&cli.StringFlag{Name: "html", Usage: "write a page with every promise to `FILE`"},
-		&cli.StringFlag{Name: "text", Usage: "write every promise as text to `FILE`"},
-		&cli.Uint64Flag{
-			Name:        "seed",
-			HideDefault: true,
-			Usage:       "draw the values of an earlier run again",
-		},
-	}
-}
-
 // run tests the service. What is wrong with the command line is found before the first request.
 func run(ctx context.Context, cmd *cli.Command) error {
 	if cmd.Args().Len() != 2 {
@@ -224,6 +126,11 @@ func run(ctx context.Context, cmd *cli.Command) error {
 	}
 	if err := writeReports(cmd, report); err != nil {
 		return err
+	}
+	if cmd.Bool("github") {
+		if err := writeForGitHub(cmd.Root().Writer, report, cmd.Args().Get(0), text); err != nil {
+			return err
+		}
 	}
 	if options.Only != "" {
 		return showOnly(cmd.Root().Writer, report, options.Only)
@@ -273,6 +180,7 @@ func writeReports(cmd *cli.Command, report contracttest.Report) error {
 	writers := map[string]func(io.Writer) error{
 		"junit": report.JUnit,
 		"html":  report.HTML,
+		"json":  report.JSON,
 		"text":  report.Text,
 	}
 	for flag, write := range writers {

@@ -103,6 +103,9 @@ func (c Cause) String() string {
 	if more := len(c.Tests) - 1; more > 0 {
 		tests += fmt.Sprintf("; and %d more", more)
 	}
-	broken := strings.ReplaceAll(strings.TrimPrefix(c.First.String(), "["+c.First.ID()+"] "), "\n\t", "\n  ")
+	broken := strings.ReplaceAll(c.shown(), "\n\t", "\n  ")
 	return text + c.where() + "\n  broken: " + broken + "\n  tests:  " + tests
 }
+
+// shown is what the first failure has shown, without the id.
+func (c Cause) shown() string { return strings.TrimPrefix(c.First.String(), "["+c.First.ID()+"] ") }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -28,6 +29,7 @@ func potsReport() Report {
 	}
 	l.Exceptions = map[string]string{"createPot, 400": "nothing is refused", "listPots, 200": "it is new", "createPot, 201": "is broken all the same"}
 	crash := failure("createPot responds with 500", scenario.Crash)
+	crash.Operation = "createPot"
 	crash.Message = "a first line\nand a second one"
 	crash.Sent = scenario.Interaction{Method: "POST", URL: "http://pots.example/pots", Path: "/pots", RequestBody: []byte(`{"id":7}`), Status: 500, Body: []byte("<html>")}
 	known := failure("a known cause", scenario.Header)
@@ -69,6 +71,26 @@ func TestFiles(t *testing.T) {
 	golden.Compare(t, "testdata/said.txt", string(bytes.ReplaceAll(said.Bytes(), []byte(path), []byte("report"))))
 	if err := potsReport().WriteFiles(filepath.Join(path, "none"), &said); err == nil {
 		t.Error("a report is written where no directory is")
+	}
+}
+
+// TestFormsForPrograms compares a report as JSON and for GitHub Actions with testdata/report.json, annotations.txt and summary.md.
+func TestFormsForPrograms(t *testing.T) {
+	t.Parallel()
+	r := potsReport()
+	line := func(operation string) int { return map[string]int{"createPot": 12}[operation] }
+	var form, annotations, summary bytes.Buffer
+	must.NoError(t, errors.Join(r.JSON(&form), r.Annotations(&annotations, "a,b.yaml", line), r.Markdown(&summary)))
+	golden.Compare(t, "testdata/report.json", form.String())
+	golden.Compare(t, "testdata/annotations.txt", annotations.String())
+	golden.Compare(t, "testdata/summary.md", summary.String())
+	for range mostInMarkdown {
+		r.Causes = append(r.Causes, r.Causes[0])
+	}
+	summary.Reset()
+	must.NoError(t, r.Markdown(&summary))
+	if known := 1; !strings.Contains(summary.String(), fmt.Sprintf("\nand %d more causes\n", len(r.Causes)-known-mostInMarkdown)) {
+		t.Errorf("the summary of %d causes is\n%s", len(r.Causes), &summary)
 	}
 }
 

@@ -53,12 +53,14 @@ func (s *junitSuite) skip(name string, message junitMessage) {
 	s.Cases[len(s.Cases)-1].Skipped = &message
 }
 
-// add adds a promise. One that is not tested is skipped if the options have a reason, else it has failed. CI
-// systems show a skipped test, and do not fail for it.
+// add adds a promise. One that is broken by a cause is skipped, because that has failed already. One that is not tested is
+// skipped if the options have a reason, else it has failed. CI systems show a skipped test, and do not fail for it.
 func (s *junitSuite) add(promise Promise) {
 	first, _, _ := strings.Cut(promise.Why, "\n")
 	message := junitMessage{string(promise.State) + ": " + first, promise.Why}
 	switch {
+	case promise.Cause != "":
+		s.skip(promise.Name, junitMessage{"broken: see " + promise.Cause + " of causes", promise.Why})
 	case promise.Fails():
 		s.fail(promise.Name, message)
 	case promise.State != Kept:

@@ -3,7 +3,8 @@
 //
 // A [Ledger] collects what tests show while they run (ledger.go). A [Report] is made of it: [Promise] by
 // promise, grouped by operations, and [Cause] by cause (causes.go), of which those with one root are one (roots.go). It is
-// written as text (text.go), as a page (html.go), and as JUnit XML, as CI systems read it (junit.go).
+// written as text (text.go), as a page (html.go), as JSON (json.go), and as CI systems read it: as JUnit XML (junit.go), and as
+// workflow commands of GitHub Actions (github.go).
 //
 // Nothing that a document promises is missing from a report. A promise that no test could try is not tested,
 // with the reason, and fails a build unless the options say why it may be: otherwise a test that is lost
