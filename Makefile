@@ -60,7 +60,7 @@ release: ## build archives, packages and images in .build/release: make release 
 # to the end, so the code of the peers, which vet and staticcheck need, is made before all.
 checks = test-race reproducible test-postgres vet staticcheck power differences generate-check tidy-check format-check \
 	lint-api lint-workflows client-check page-check compat compat-proof crash stop move test-failover schemathesis \
-	browser memory kubernetes package-check test-oidc test-webhook paging allocations specfirst
+	browser memory kubernetes package-check test-oidc test-webhook paging allocations specfirst gate
 check: $(peers) $(checks) ## run every check that a change must pass
 # These are mostly compilers:
 vet staticcheck: export GOGC = 400
@@ -98,7 +98,8 @@ lint-api: internal/workshop/tools/node_modules ## lint api/openapi.yaml
 		internal/workshop/tools/node_modules/.bin/redocly lint --config api/redocly.yaml $(DOCUMENT)
 
 lint-workflows: ## lint .github/workflows
-	@go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12 -shellcheck= -pyflakes= .github/workflows/*
+	@go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12 -shellcheck= -pyflakes= \
+		.github/workflows/* internal/workshop/gate/*/.github/workflows/*
 
 compat: ## fail if api/openapi.yaml breaks clients of the seed or of the last release
 	@.ci/compat $(DOCUMENT)
