@@ -122,7 +122,6 @@ func readmeProgram(lines string) string {
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log"
 	"os"

@@ -62,6 +62,9 @@ func TestGate(t *testing.T) {
 			// Ids that are counted are given again after a deletion.
 			replaceIn(t, filepath.Join(repository, each.file), each.right, each.wrong)
 			log, err := of.run(t, repository, releases)
+			if each.folder == "python" {
+				checkReadme(t, log)
+			}
 			annotation := `(?m)^::error file=openapi\.yaml,line=11,title=[^:]*addNote[^:]*::.*identity`
 			if err == nil || !regexp.MustCompile(annotation).MatchString(log) {
 				t.Errorf("for the wrong service the job ends with %v, without %s:\n%s", err, annotation, log)
@@ -105,6 +108,20 @@ func TestGuide(t *testing.T) {
 	must.NoError(t, err)
 	if !strings.Contains(string(guide), "```yaml\n"+string(text)+"```\n") {
 		t.Error("api/contracttest/README.md has another workflow")
+	}
+}
+
+// checkReadme checks that the command has printed what README.md says; … stands for any text.
+func checkReadme(t *testing.T, log string) {
+	t.Helper()
+	page, err := os.ReadFile("../../../README.md")
+	must.NoError(t, err)
+	_, printed, hasCommand := strings.Cut(string(page), "\n$ contracttest openapi.yaml http://127.0.0.1:8080\n")
+	printed, _, hasEnd := strings.Cut(printed, "\n```")
+	pattern := strings.ReplaceAll(regexp.QuoteMeta(printed), "…", ".+")
+	pattern = strings.ReplaceAll(pattern, ":8080", `:\d+`)
+	if !hasCommand || !hasEnd || !regexp.MustCompile("(?ms)^"+pattern+"$").MatchString(log) {
+		t.Errorf("README.md has another text than\n%s", log)
 	}
 }
 
