@@ -82,13 +82,15 @@ func (l *Ledger) noteFirst(operation string, status int, body []byte) {
 // mostOfRefusal is how much of the body of a refusal is shown in a line.
 const mostOfRefusal = 120
 
-// never returns the operations that have accepted no request, and refused some.
+// never returns the operations that have accepted no request, and refused some. One that is not implemented has a line of its
+// own, and refuses nothing but what the middleware before it refuses.
 func (l *Ledger) never(operations []Operation) (all []NeverAccepted) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, operation := range operations {
 		first := l.refusing[operation.ID]
-		if len(first) == 0 || l.isAccepting(operation.ID) {
+		isWritten := !slices.Contains(l.statuses[operation.ID], http.StatusNotImplemented)
+		if len(first) == 0 || !isWritten || l.isAccepting(operation.ID) {
 			continue
 		}
 		one := NeverAccepted{Operation: operation.ID, Help: operation.helpWith(first)}

@@ -260,3 +260,21 @@ func TestKnownPlaces(t *testing.T) {
 		}
 	}
 }
+
+// What accepts nothing has a line. What is not implemented yet has another one.
+func TestNeverAccepted(t *testing.T) {
+	t.Parallel()
+	l := ledgerOf()
+	for operation, statuses := range map[string][]int{
+		"logIn": {400, 401}, "getPot": {404, 200}, "addPot": {400, 501}, "listPots": {200}, "dropPots": {},
+	} {
+		for _, status := range statuses {
+			l.NoteStatus(operation, status, []byte("no"))
+		}
+	}
+	all := New(Document{Operations: []Operation{{ID: "logIn"}, {ID: "getPot"}, {ID: "addPot"}, {ID: "listPots"}, {ID: "dropPots"}}}, l).Never
+	want := "logIn: 400 no, 401 no; this may help: other credentials (-H or --login)"
+	if len(all) != 1 || all[0].String() != want {
+		t.Errorf("never accepted are %v, want %s", all, want)
+	}
+}
