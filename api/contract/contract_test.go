@@ -91,36 +91,3 @@ func TestJudgeOfContracttest(t *testing.T) {
 		}
 	}
 }
-
-func ExampleNew() {
-	document := []byte(`
-openapi: 3.0.3
-info: {title: Things, version: 1.0.0}
-paths:
-  /things/{id}:
-    get:
-      operationId: getThing
-      parameters: [{name: id, in: path, required: true, schema: {type: integer, minimum: 1}}]
-      responses: {'200': {description: OK}}
-`)
-	checker, err := contract.New(document, contract.Options{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	mux := http.NewServeMux()
-	mux.Handle("GET /things/{id}", checker.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		request := contract.RequestOf(r.Context())
-		fmt.Fprintln(w, request.Operation.ID, request.Parameter("path", "id"))
-	})))
-	for _, path := range []string{"/things/7", "/things/0", "/things/seven"} {
-		response := httptest.NewRecorder()
-		mux.ServeHTTP(response, httptest.NewRequest(http.MethodGet, path, nil))
-		text, _ := io.ReadAll(response.Body)
-		fmt.Println(response.Code, strings.TrimSpace(string(text)))
-	}
-	// Output:
-	// 200 getThing 7
-	// 400 a parameter is not valid: path /id must be at least 1
-	// 400 a parameter is not valid: path /id must be an integer
-}

@@ -20,13 +20,8 @@
 //     that is broken, or not tested without a reason in the options. What the package cannot test is
 //     not tested, too: see [Contract.Promises].
 //
-// All schemas, of whatever version, become JSON Schema 2020-12 and are compiled by one library, jsonschema. It reads numbers
-// as they are written, and patterns as OpenAPI means them. Values are made and judged by what it has compiled.
-//
-// This package only joins others. Package scenario has the language of tests, and package report what they have shown. In
-// internal are, from the bottom up: jsonvalue, values of JSON; schema, which allows them; document, what was read; judge, of
-// responses; values, for requests; resources, which operations are of one thing; world, what exists; lessons, what first
-// requests teach; draft, the requests of calls; plan, the tests; run, which runs them.
+// Aliases here stand for the types of two packages: scenario, what tests of one's own need, and report, what tests have shown.
+// The packages in internal are described in internal/README.md of the repository.
 package contracttest
 
 import (

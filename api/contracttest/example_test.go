@@ -1,6 +1,8 @@
 package contracttest_test
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -77,4 +79,46 @@ func ExampleTest() {
 	contracttest.Test(t, document, shop(), contracttest.Options{Seed: 1})
 	// Output:
 	// contract: [9d043fe1] getThing, 200: body /id has another type
+}
+
+// A service at a URL, in any language, is tested with New and Run. The report has each promise of the document, and what is wrong.
+func ExampleContract_Run() {
+	server := httptest.NewServer(shop())
+	defer server.Close()
+	contract, err := contracttest.New(document, contracttest.Options{Seed: 1})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	report, err := contract.Run(context.Background(), contracttest.Target{URL: server.URL})
+	if err != nil {
+		fmt.Println(err)
+	}
+	for _, cause := range report.Causes {
+		fmt.Println(cause.Cause)
+	}
+	fmt.Println(report.Kept > 0, report.Broken > 0)
+	// Output:
+	// getThing, 200: body /id has another type
+	// true true
+}
+
+// What is known does not fail, and keeps its reason. An id is the same in every run.
+func ExampleOptions_known() {
+	t := printer{}
+	contracttest.Test(t, document, shop(), contracttest.Options{Known: map[string]string{"9d043fe1": "clients rely on it"}})
+	fmt.Println("nothing new")
+	// Output: nothing new
+}
+
+// Credentials are sent with each request, but for those of tests that send none or wrong ones: this service asks for none.
+func ExampleOptions_header() {
+	secured := bytes.ReplaceAll(document, []byte("operationId"), []byte("security: [{key: []}]\n      operationId"))
+	secured = append(secured, "components: {securitySchemes: {key: {type: apiKey, in: header, name: X-Key}}}\n"...)
+	contracttest.Test(printer{}, secured, shop(), contracttest.Options{
+		Header: http.Header{"X-Key": {"secret"}},
+		Known:  map[string]string{"9d043fe1": "clients rely on it"},
+		Seed:   1,
+	})
+	// Output: contract: [c98bdd59] requests without credentials are not refused
 }
