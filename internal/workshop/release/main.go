@@ -106,6 +106,9 @@ func (r *release) write(platforms []string) error {
 			return err
 		}
 	}
+	if err := r.writeFormula(platforms); err != nil {
+		return err
+	}
 	return r.writeModules(modules)
 }
 

@@ -105,6 +105,21 @@ func TestNotes(t *testing.T) {
 	}
 }
 
+// TestFormulas finds the archives for Linux and macOS in the formulas of Homebrew.
+func TestFormulas(t *testing.T) {
+	version := newest(t)
+	for _, p := range programs {
+		text := string(read(t, find(t, p.name+".rb")[0]))
+		for _, archive := range find(t, p.name+"-*.tar.gz") {
+			url := homepage + "/releases/download/" + version + "/" + filepath.Base(archive)
+			want := fmt.Sprintf("url %q\n      sha256 \"%x\"\n", url, sha256.Sum256(read(t, archive)))
+			if !strings.Contains(text, want) {
+				t.Errorf("the formula of %s lacks\n%s, and is\n%s", p.name, want, text)
+			}
+		}
+	}
+}
+
 // TestArchives looks at the files in each archive, and runs the programs for this
 // platform.
 func TestArchives(t *testing.T) {
