@@ -84,6 +84,11 @@ func limitFlags() []cli.Flag {
 			HideDefault: true,
 			Usage:       "end with a report after this `NUMBER` of requests: with --seed, the same ones on each machine",
 		},
+		&cli.Uint32Flag{
+			Name:        "parallel",
+			HideDefault: true,
+			Usage:       "run this `NUMBER` of tests at the same time, as far as they do not see each other's work: for a service that waits",
+		},
 		&cli.Uint64Flag{
 			Name:        "seed",
 			HideDefault: true,
@@ -129,6 +134,7 @@ func explainUsage(cmd *cli.Command, err error) error {
 	name, _, _ = strings.Cut(name, ":")
 	advice := map[string]string{
 		"max-requests":   "a number of requests, such as 5000",
+		"parallel":       "a number of tests, such as 8",
 		"max-time":       "a time with its unit, such as 90s or 5m",
 		"seed":           "the number that an earlier run has printed",
 		"write-baseline": "true or false",
