@@ -62,7 +62,7 @@ func durationFlag(name string, least, value time.Duration, usage string) *parsed
 	parse := func(text string) (time.Duration, error) {
 		span, err := parseSpan(text)
 		if err == nil && span < least {
-			err = fmt.Errorf("must be at least %v", least)
+			err = fmt.Errorf("must be at least %s", spanText(least))
 		}
 		return span, err
 	}
@@ -95,7 +95,12 @@ func (parsed[T]) Create(value T, into *T, parse parse[T]) cli.Value {
 	return &parsed[T]{into, parse}
 }
 
-func (parsed[T]) ToString(value T) string { return fmt.Sprint(value) }
+func (parsed[T]) ToString(value T) string {
+	if span, ok := any(value).(time.Duration); ok {
+		return spanText(span)
+	}
+	return fmt.Sprint(value)
+}
 
 func (p *parsed[T]) Set(text string) (err error) {
 	*p.value, err = p.parse(text)
@@ -122,6 +127,19 @@ func parseSpan(text string) (time.Duration, error) {
 		return 0, errors.New("must be a duration, as in 90d, 12h or 30m")
 	}
 	return span, nil
+}
+
+// spanText is a duration as people write it for parseSpan: 90d, where its String has 2160h0m0s.
+func spanText(span time.Duration) string {
+	for _, unit := range []struct {
+		length time.Duration
+		name   string
+	}{{24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "m"}} {
+		if span > 0 && span%unit.length == 0 {
+			return fmt.Sprint(int64(span/unit.length), unit.name)
+		}
+	}
+	return span.String()
 }
 
 func parseCount(text string) (int, error) {
