@@ -109,6 +109,7 @@ func New(text []byte, o Options) (*Contract, error) {
 		return nil, err
 	}
 	o.Header = canonical(o.Header)
+	o.Other.Header = canonical(o.Other.Header)
 	c := &Contract{
 		text:     text,
 		document: read,
@@ -127,10 +128,30 @@ func New(text []byte, o Options) (*Contract, error) {
 		NotWritten: o.Rules.NotWritten,
 		Observe:    c.observe,
 	}
+	c.runner.Users = c.runners()
 	c.ledger.Known = o.Known
 	c.ledger.Exceptions = o.Exceptions
 	c.ledger.Promised = c.promised
 	return c, nil
+}
+
+// runners send the requests of users. What they receive is not judged: another test does that.
+func (c *Contract) runners() map[scenario.User]*run.Runner {
+	bare := maps.Clone(c.options.Header)
+	maps.DeleteFunc(bare, func(name string, _ []string) bool {
+		return c.options.Other.Header[name] != nil || c.document.IsCredential(name)
+	})
+	other := maps.Clone(bare)
+	maps.Copy(other, c.options.Other.Header)
+	count := func(x scenario.Interaction, _ string, _ judge.Asked) []scenario.Failure {
+		c.ledger.NoteStatus("", x.Status, nil)
+		return nil
+	}
+	return map[scenario.User]*run.Runner{
+		scenario.Owner:     {Plan: c.plan, Header: c.options.Header, Observe: count},
+		scenario.Other:     {Plan: c.plan.OfUser(), Header: other, Observe: count},
+		scenario.Anonymous: {Plan: c.plan.OfUser(), Header: bare, Observe: count},
+	}
 }
 
 // seedOfOptions is the seed of the environment, of the options, or a new one.

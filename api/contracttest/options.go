@@ -2,6 +2,7 @@ package contracttest
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
@@ -16,6 +17,8 @@ type Options struct {
 	// by the document is left out where a test sends none, or a wrong one. Failures show it as
 	// a variable of the shell: $AUTHORIZATION.
 	Header http.Header
+	// Other is a second user: see [User].
+	Other User
 	// Seed draws the values of requests that no keyword settles, and where identities begin. 0: New draws it. The
 	// environment variable CONTRACT_SEED, which a failure prints, has precedence.
 	Seed uint64
@@ -55,6 +58,14 @@ type Options struct {
 	Checks
 }
 
+// User is a second user of a service, with rights like those of the first one. Tests then find out if one user gets at what the
+// other one has created.
+type User struct {
+	Name string // for reports; empty: there is no such user
+	// Header has its credentials. It replaces what [Options] have as Header under the same names.
+	Header http.Header
+}
+
 // Service is what a document cannot say of its service.
 type Service struct {
 	// Resources and Lists say what operations create, read, change, delete and list. What is not
@@ -62,6 +73,9 @@ type Service struct {
 	// declaration replaces it: a Resource with the same Create, a List with the same Operation.
 	Resources []Resource
 	Lists     []List
+	// Private and Shared are resources by their Create: what one user creates, Other may not get at, or may. Of neither, a test
+	// accuses the service only if it keeps such things from Other in some way, and else asks.
+	Private, Shared []string
 	// Sequences are tests of several requests that only this service has. A sequence may show
 	// further promises: "listThings, effect of parameter order".
 	Sequences []Sequence
@@ -110,7 +124,7 @@ func (o Options) operations() (ids []string) {
 			ids = append(ids, list.Create)
 		}
 	}
-	return ids
+	return slices.Concat(ids, o.Private, o.Shared)
 }
 
 // ofJudge are the options for a judge of responses.
@@ -142,5 +156,6 @@ func (o Options) ofPlan(seed uint64, chosen choice) plan.Settings {
 		},
 		Unwanted:  chosen.unwanted,
 		Sequences: o.Sequences,
+		Users:     plan.Users{Other: o.Other.Name, Private: o.Private, Shared: o.Shared},
 	}
 }

@@ -63,6 +63,7 @@ var plainCauses = map[scenario.CauseKind]string{
 	scenario.UndocumentedStatus:   "the status STATUS is not documented",
 	scenario.OtherMediaType:       "a response of STATUSxx has another media type: VALUE",
 	scenario.WrongRefusal:         "OPERATION: VIOLATION: PLACE, KEYWORD",
+	scenario.OpenToOthers:         "OPERATION: one user gets at what another one has created",
 	scenario.AcceptsAnyMediaType:  "bodies of another media type are accepted",
 	scenario.FalseConditionIs304:  "OPERATION: a false If-Match or If-Unmodified-Since gives 304, and not 412",
 	scenario.RefusesOtherwise:     "OPERATION: VIOLATION refused with STATUS",

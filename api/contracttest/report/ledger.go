@@ -22,7 +22,7 @@ type Ledger struct {
 	observed map[scenario.Promise]string
 	failed   map[scenario.Promise]scenario.Failure
 	// By promise, why the service could not be tested for it.
-	skipped map[scenario.Promise]string
+	skipped map[scenario.Promise]scenario.Outcome
 	causes  map[string]*Cause // by id
 	// By operation, the statuses of responses, and the first body with each status of 4xx.
 	statuses map[string][]int
@@ -54,7 +54,7 @@ func (l *Ledger) Clear() {
 	defer l.mu.Unlock()
 	l.observed = map[scenario.Promise]string{}
 	l.failed = map[scenario.Promise]scenario.Failure{}
-	l.skipped = map[scenario.Promise]string{}
+	l.skipped = map[scenario.Promise]scenario.Outcome{}
 	l.causes = map[string]*Cause{}
 	l.statuses = map[string][]int{}
 	l.refusing = map[string]map[int]string{}
@@ -143,7 +143,7 @@ func (l *Ledger) Record(outcome scenario.Outcome, promises []scenario.Promise, b
 	case len(outcome.Failures) > 0:
 		l.Fail(outcome.Failures[0], promises...)
 	case outcome.NotTested != "":
-		l.skip(outcome.NotTested, promises)
+		l.skip(outcome, promises)
 	default:
 		l.Note(by, promises...)
 	}
@@ -170,11 +170,11 @@ func (l *Ledger) whyNothing(promise scenario.Promise) string {
 }
 
 // skip records why promises could not be tried.
-func (l *Ledger) skip(why string, promises []scenario.Promise) {
+func (l *Ledger) skip(outcome scenario.Outcome, promises []scenario.Promise) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, promise := range promises {
-		l.skipped[promise] = why
+		l.skipped[promise] = outcome
 	}
 }
 
@@ -234,9 +234,12 @@ func (l *Ledger) judged(promise Promise) Promise {
 		promise.Why = test
 	default:
 		promise.State = NotTested
+		if l.skipped[of].IsUndecided {
+			promise.Promise.Duty = scenario.MustDecide
+		}
 		reason := cmp.Or(l.Exceptions[promise.Name], l.Known[promise.ID()])
 		promise.Excepted = reason != ""
-		promise.Why = cmp.Or(reason, l.skipped[of], nothing, l.untested[of], l.end, "no test has observed it")
+		promise.Why = cmp.Or(reason, l.skipped[of].NotTested, nothing, l.untested[of], l.end, "no test has observed it")
 	}
 	return promise
 }

@@ -61,6 +61,7 @@ var plainNames = map[scenario.PromiseKind]string{
 	scenario.MediaTypeOfBody:     "media type PLACE, DUTY",
 	scenario.MediaTypeRobustness: "robustness, media type, DUTY",
 	scenario.Security:            "security, PLACE",
+	scenario.KeptFromOthers:      "users, kept from others unless it is shared",
 	scenario.BodyExample:         "request example PLACE",
 	scenario.ParameterExample:    "example of parameter PLACE",
 	scenario.RandomBodies:        "random bodies",

@@ -61,6 +61,7 @@ const (
 	AcceptsAnyMediaType CauseKind = "accepts-any-media-type"
 	AcceptsNoBody       CauseKind = "accepts-no-body"
 	IgnoresCredentials  CauseKind = "ignores-credentials"
+	OpenToOthers        CauseKind = "open-to-others"
 	FalseConditionIs304 CauseKind = "false-condition-304"
 	Succeeds            CauseKind = "succeeds"
 	RefusesOtherwise    CauseKind = "refuses-otherwise"

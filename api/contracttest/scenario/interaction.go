@@ -28,6 +28,7 @@ type Interaction struct {
 	Path          string // the escaped path alone
 	RequestHeader http.Header
 	RequestBody   []byte
+	User          User // who has sent it
 
 	Status int
 	Header http.Header
@@ -105,15 +106,14 @@ func (x Interaction) Hidden(secret http.Header) Interaction {
 		sent := strings.Join(x.RequestHeader[name], "; ")
 		isShown := isWrong(sent) && !shares(sent, secret.Values(name))
 		if sent != "" && !isShown {
-			x.RequestHeader[name] = []string{hidden(name, sent, secret.Get(name))}
+			x.RequestHeader[name] = []string{hidden(x.variable(name), sent, secret.Get(name))}
 		}
 	}
 	return x
 }
 
 // hidden is what a shell makes of the value of a header that is kept secret, in the form in which it was sent.
-func hidden(name, sent, secret string) string {
-	variable := strings.TrimPrefix(shellVariable(name), "$")
+func hidden(variable, sent, secret string) string {
 	scheme, _, hasScheme := strings.Cut(secret, " ")
 	switch {
 	case hasScheme && sent == scheme:
@@ -139,9 +139,10 @@ func shares(value string, secret []string) bool {
 	})
 }
 
-// shellVariable is what a failure shows in place of the value of a header.
-func shellVariable(header string) string {
-	return "$" + strings.ToUpper(strings.ReplaceAll(header, "-", "_"))
+// variable is the one of the shell that a failure shows in place of the value of a header.
+func (x Interaction) variable(header string) string {
+	name := strings.TrimPrefix(string(x.User)+"_"+header, "_")
+	return strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 }
 
 // mostOfBody is how much of the body of a request Curl shows.
@@ -155,7 +156,7 @@ func (x Interaction) Curl() string {
 	}
 	for _, name := range slices.Sorted(maps.Keys(x.RequestHeader)) {
 		for _, value := range x.RequestHeader[name] {
-			line += " -H " + curlHeader(name, value)
+			line += " -H " + curlHeader(name, value, x.variable(name))
 		}
 	}
 	if len(x.RequestBody) > 0 {
@@ -168,8 +169,7 @@ func (x Interaction) Curl() string {
 }
 
 // curlHeader quotes a header so that the shell fills in a variable, and nothing else.
-func curlHeader(name, value string) string {
-	variable := strings.TrimPrefix(shellVariable(name), "$")
+func curlHeader(name, value, variable string) string {
 	if value == "$"+variable || strings.Contains(value, "${"+variable) {
 		return `"` + name + ": " + value + `"`
 	}

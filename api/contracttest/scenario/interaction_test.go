@@ -90,6 +90,10 @@ func TestHiddenOfTwo(t *testing.T) {
 	if got := x.Hidden(http.Header{"Cookie": {"a=s3", "b=s4"}}).RequestHeader["Cookie"]; fmt.Sprint(got) != "[$COOKIE]" {
 		t.Errorf("they are shown as %q", got)
 	}
+	x.User = Other
+	if got := x.Hidden(http.Header{"Cookie": {"a=s3", "b=s4"}}).Curl(); !strings.HasSuffix(got, ` -H "Cookie: $OTHER_COOKIE"`) {
+		t.Errorf("those of another user are shown as %q", got)
+	}
 }
 
 // A command line repeats a request in any shell.

@@ -30,8 +30,8 @@ type Broken struct {
 	Root    Cause // see [Failure]
 	Rank    Rank
 	Message string
-	// Unsent means that no request was sent.
-	Unsent bool
+	// Shown is what shows it, if that is not the last request.
+	Shown *Interaction
 }
 
 // Error is the message. The cause is for reports, which put failures together by it.
@@ -65,6 +65,8 @@ func (u NotTested) Error() string { return string(u) }
 type Outcome struct {
 	Failures  []Failure
 	NotTested string // why the promises could not be tried
+	// IsUndecided means that NotTested is a question: see [Undecided].
+	IsUndecided bool
 }
 
 // IsKept reports whether the promises of the test are kept.

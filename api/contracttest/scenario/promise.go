@@ -29,6 +29,8 @@ const (
 	MustAccept  Duty = "accept"
 	MustRefuse  Duty = "refuse"
 	MustSurvive Duty = "survive" // it may refuse the request or not, but must not fail
+	// It must say what is right: see [Undecided]. What is known of such a promise is that, and not that it is not tested.
+	MustDecide Duty = "decide"
 )
 
 // PromiseKind is a kind of promise. The ids of promises depend on these texts, so they do not change.
@@ -88,6 +90,7 @@ const (
 	TakesDefaults         PromiseKind = "takes-defaults"
 	WalkByLink            PromiseKind = "walk-by-link"
 	ListShowsAll          PromiseKind = "list-shows-all"
+	KeptFromOthers        PromiseKind = "kept-from-others"
 )
 
 // Promises that the options add, by name, and what no test tries.

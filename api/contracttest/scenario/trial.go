@@ -11,7 +11,7 @@ import (
 // test.
 type Trial struct {
 	engine Engine
-	failed error
+	failed *error // of the trials of all users
 }
 
 // Engine sends the requests of a trial: see package run. Its errors end the test.
@@ -24,6 +24,8 @@ type Engine interface {
 	Send(request Request, expect Expectation) (Interaction, error)
 	// Named names the cause of what is wrong with the last response, if that makes all tests fail that begin alike.
 	Named(wrong error) error
+	// As returns what sends requests of a user.
+	As(user User) Engine
 	// Beside returns what sends requests at the same time. Its function says what was wrong with their responses.
 	Beside() (Engine, func() error)
 }
@@ -31,20 +33,20 @@ type Engine interface {
 // Try runs a test, and returns why it has ended early, or nothing. The test has a goroutine of its own, so that a method
 // of the trial can end it.
 func Try(engine Engine, test func(*Trial)) error {
-	t := &Trial{engine: engine}
+	t := &Trial{engine: engine, failed: new(error)}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		test(t)
 	}()
 	<-ended
-	return t.failed
+	return *t.failed
 }
 
 // endIf ends the test if there is an error.
 func (t *Trial) endIf(err error) {
 	if err != nil {
-		t.failed = err
+		*t.failed = err
 		runtime.Goexit()
 	}
 }
@@ -125,3 +127,29 @@ func (t *Trial) Together(functions ...func(*Trial)) {
 	}
 	t.endIf(err)
 }
+
+// User is who sends the requests of a part of a test: see [Trial.As].
+type User string
+
+// The users of a service.
+const (
+	Owner     User = ""          // the one of most tests
+	Other     User = "other"     // a second one, if the options have it
+	Anonymous User = "anonymous" // it has no credentials
+)
+
+// As returns a trial with the credentials of a user, who remembers what it has created. Its responses are not held to the
+// document: another test does that. What it expects and does not find ends the whole test.
+func (t *Trial) As(user User) *Trial { return &Trial{engine: t.engine.As(user), failed: t.failed} }
+
+// Attempt runs a part of a test. What that expects and does not find ends the part.
+func (t *Trial) Attempt(part func(*Trial)) { _ = Try(t.engine, part) }
+
+// Undecided ends the test with a question: only a person knows whether the promise is kept.
+func (t *Trial) Undecided(question string) { t.endIf(Undecided{NotTested(question)}) }
+
+// Undecided is a question in place of why a promise is not tested: all has been tried.
+type Undecided struct{ NotTested }
+
+// Unwrap returns the question.
+func (u Undecided) Unwrap() error { return u.NotTested }

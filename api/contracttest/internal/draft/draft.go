@@ -54,7 +54,7 @@ func (s *Drafts) Draft(promise string) *Draft {
 	generator := s.Values.ForTest(promise)
 	return &Draft{
 		Drafts:  s,
-		Lessons: s.Lessons.For(generator),
+		Lessons: s.Lessons.For(generator, s.World),
 		Values:  generator,
 		parents: map[*resources.Resource]*scenario.Thing{},
 	}

@@ -18,6 +18,9 @@ type Trial struct {
 	*Draft
 }
 
+// As returns a trial of a user with the same draft.
+func (t *Trial) As(user scenario.User) *Trial { return &Trial{Trial: t.Trial.As(user), Draft: t.Draft} }
+
 // Draw gives things identities.
 func (t *Trial) Draw(things ...*scenario.Thing) { t.Trial.Draw(things...) }
 
@@ -65,13 +68,19 @@ func (t *Trial) ReadShows(thing *scenario.Thing, known map[string]any) {
 // changes by itself, as a counter of reads, is found by reading twice.
 func (t *Trial) Unchanged(thing *scenario.Thing, what string, args ...any) {
 	before := thing.Seen
+	hasChanged := t.HasChanged(thing)
+	t.Require(!hasChanged, "%s has changed %v from %s to %s", fmt.Sprintf(what, args...), thing.ID, before.Body, thing.Seen.Body)
+}
+
+// HasChanged reads a thing again, and reports whether it is not as it was seen.
+func (t *Trial) HasChanged(thing *scenario.Thing) bool {
+	before := thing.Seen
 	after, isRead := t.Read(thing)
 	if !isRead || bytes.Equal(before.Body, after.Body) {
-		return
+		return false
 	}
 	again, _ := t.Read(thing)
-	isSame := hasOnlyMoved(before, after, again)
-	t.Require(isSame, "%s has changed %v from %s to %s", fmt.Sprintf(what, args...), thing.ID, before.Body, after.Body)
+	return !hasOnlyMoved(before, after, again)
 }
 
 // hasOnlyMoved reports whether two reads differ in nothing but members that have changed between two others, too.

@@ -28,13 +28,12 @@ import (
 // Lessons are what was learned of a service. Several goroutines may use them; [Lessons.For] is of one test.
 type Lessons struct {
 	*learned
+	world  *world.World
 	values *values.Generator
 }
 
 // learned is what all tests share.
 type learned struct {
-	world *world.World
-
 	mu      sync.Mutex
 	lessons map[*document.Operation]*Lesson
 }
@@ -56,14 +55,15 @@ type Lesson struct {
 // New returns lessons of which none is learned yet.
 func New(of *world.World, generator *values.Generator) *Lessons {
 	return &Lessons{
-		learned: &learned{world: of, lessons: map[*document.Operation]*Lesson{}},
+		learned: &learned{lessons: map[*document.Operation]*Lesson{}},
+		world:   of,
 		values:  generator,
 	}
 }
 
-// For returns the same lessons for a test, which draws with its own generator.
-func (l *Lessons) For(generator *values.Generator) *Lessons {
-	return &Lessons{learned: l.learned, values: generator}
+// For returns the same lessons for a test, which draws with its own generator, in the world of its user.
+func (l *Lessons) For(generator *values.Generator, of *world.World) *Lessons {
+	return &Lessons{learned: l.learned, world: of, values: generator}
 }
 
 // Of returns a copy of what is known of an operation.

@@ -174,7 +174,7 @@ func TestTeach(t *testing.T) {
 	l := ordersRead(t)
 	createNote := l.document.Operation("createNote")
 	before := l.Of(createNote)
-	other := l.For(l.values.ForTest("a test"))
+	other := l.For(l.values.ForTest("a test"), l.world)
 	other.Teach(createNote, func(lesson *Lesson) { lesson.IsRehearsed = true })
 	other.Teach(createNote, func(lesson *Lesson) { lesson.NeedsFresh = true })
 	after := l.Of(createNote)

@@ -32,7 +32,7 @@ func TestKnownPath(t *testing.T) {
 		operation := read.Operation(id)
 		path := operation.Template
 		isOpen := func(*document.Parameter) bool { return true }
-		for name, text := range lessons.For(lessons.values.ForTest(t.Name())).Path(operation, isOpen) {
+		for name, text := range lessons.For(lessons.values.ForTest(t.Name()), lessons.world).Path(operation, isOpen) {
 			path = strings.ReplaceAll(path, "{"+name+"}", text)
 		}
 		return path

@@ -125,6 +125,7 @@ func (p *Planner) testsOfSeveral() []Test {
 		p.declaredSequences(),
 		p.conditionTests(),
 		p.listTests(),
+		p.userTests(),
 	)
 	for i, test := range all {
 		all[i].Area = p.areaOf(test)

@@ -15,6 +15,7 @@
 //     leads to what was created. defaults.go: what a create leaves out has its default. replacements.go: a PUT
 //     removes what it does not have.
 //   - conditions.go: If-Match and If-None-Match. atonce.go: requests at the same time.
+//   - users.go: what one user creates is kept from another one.
 //   - lists.go and filters.go: limits, pages, defaults and filters of lists. pages.go reads them, search.go looks for
 //     things in them, and counts.go compares a count with them.
 //
@@ -86,6 +87,7 @@ type Settings struct {
 	// Operations that are not tested, but sent where tests of others need them.
 	Unwanted  map[string]string
 	Sequences []scenario.Test // their names lack "sequence, "
+	Users     Users
 	// Left is the share of its requests that a run has left; nil: there is no bound.
 	Left func() float64
 }

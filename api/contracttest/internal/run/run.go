@@ -25,6 +25,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -57,6 +58,8 @@ type Runner struct {
 	// Observe judges a response, remembers what it shows, and returns what is wrong with it. A failure
 	// is the test's; asked is what it expected of the response.
 	Observe func(x scenario.Interaction, test string, asked judge.Asked) []scenario.Failure
+	// Users send the requests of [scenario.Trial.As].
+	Users map[scenario.User]*Runner
 
 	mu     sync.Mutex
 	silent map[scenario.Cause]bool // causes of requests that got no response
@@ -84,25 +87,28 @@ func (r *Runner) Run(ctx context.Context, test plan.Test, target Target) scenari
 // run runs a test.
 func (s *session) run() scenario.Outcome {
 	test := s.test
-	notTested := s.conclude(scenario.Try(s, test.Run))
+	ended := scenario.Try(s, test.Run)
+	_, isUndecided := errors.AsType[scenario.Undecided](ended)
+	notTested := s.conclude(ended)
 	if test.Cleanup != nil {
 		// What is not removed breaks no promise.
 		_ = scenario.Try(s, test.Cleanup)
 	}
 	for i, failure := range s.failures {
-		s.failures[i].Sent = failure.Sent.Hidden(s.Header)
+		s.failures[i].Sent = failure.Sent.Hidden(s.headerOf(failure.Sent.User))
 	}
 	if len(s.failures) > 0 {
 		notTested = ""
 	}
-	return scenario.Outcome{Failures: s.failures, NotTested: notTested}
+	return scenario.Outcome{Failures: s.failures, NotTested: notTested, IsUndecided: isUndecided}
 }
 
 // removeTimeout is how long the removal of what was created may take.
 const removeTimeout = 30 * time.Second
 
-// RemoveCreated removes what tests have created and not deleted, as far as the document has a DELETE for it.
-// What is not removed breaks no promise. A run that is interrupted does not wait for it.
+// RemoveCreated removes what tests have created and not deleted, as far as the document has a DELETE for it, with the
+// credentials of the user who has created it. What is not removed breaks no promise. A run that is interrupted does not wait
+// for it.
 func (r *Runner) RemoveCreated(ctx context.Context, target Target) {
 	switch ended := ctx.Err(); {
 	case errors.Is(ended, context.Canceled):
@@ -113,6 +119,9 @@ func (r *Runner) RemoveCreated(ctx context.Context, target Target) {
 	ctx, cancel := context.WithTimeout(ctx, removeTimeout)
 	defer cancel()
 	target.URL = strings.TrimSuffix(target.URL, "/")
+	if other := r.Users[scenario.Other]; other != nil {
+		other.RemoveCreated(ctx, Target{URL: target.URL, Transport: target.Transport})
+	}
 	left := r.Plan.World.TakeCreated()
 	for _, path := range slices.Sorted(maps.Keys(left)) {
 		s := &session{
@@ -159,9 +168,7 @@ func (s *session) failure(broken scenario.Broken) scenario.Failure {
 		Message: broken.Message,
 		Test:    s.test.Name,
 		Rank:    broken.Rank,
-	}
-	if !broken.Unsent {
-		failure.Sent = s.last
+		Sent:    *cmp.Or(broken.Shown, &s.last),
 	}
 	isCrash := failure.Sent.Status >= http.StatusInternalServerError
 	switch {
@@ -171,7 +178,7 @@ func (s *session) failure(broken scenario.Broken) scenario.Failure {
 	case failure.Cause == (scenario.Cause{}):
 		failure.Cause = scenario.Cause{Kind: scenario.BrokenPromise, Promise: s.test.Promise()}
 	}
-	failure.Operation = s.judge().Name(s.last)
+	failure.Operation = s.judge().Name(failure.Sent)
 	return failure
 }
 

@@ -43,6 +43,9 @@ func NotWritten(operationID string, status int) scenario.NotTested {
 // send sends a request, remembers the response, and judges it. That the service takes no more requests is [limited].
 func (s *session) send(request scenario.Request) error {
 	operation := s.Plan.Document.Find(request.Method, request.Path)
+	if s.user == scenario.Anonymous { // that there are no credentials is no reason not to send it
+		request.Access = scenario.Access{All: true}
+	}
 	credentials, err := s.credentialsFor(s.Plan.Document.Serving(request.Method, request.Path), request.Access)
 	if err != nil {
 		return err
@@ -51,6 +54,7 @@ func (s *session) send(request scenario.Request) error {
 		Method:      request.Method,
 		Path:        request.Path,
 		RequestBody: request.Body,
+		User:        s.user,
 	}
 	silent := s.judge().Silent(x)
 	within := s.patience(operation, silent)

@@ -17,6 +17,7 @@ import (
 // session is one run of a test.
 type session struct {
 	*Runner
+	user   scenario.User
 	ctx    context.Context
 	target Target
 	test   scenario.Test
@@ -227,4 +228,24 @@ func (s *session) firstPromise() scenario.Promise {
 		return s.test.Promise()
 	}
 	return s.test.Shows[0]
+}
+
+// As returns a session of a user. It has its own credentials and its own memory of what it has created.
+func (s *session) As(user scenario.User) scenario.Engine {
+	as := *s
+	as.Runner = s.Users[user]
+	as.user = user
+	as.draft = as.Plan.Draft(s.test.Promise().ID() + string(user))
+	if user != scenario.Owner {
+		as.target.Credentials = nil
+	}
+	return &as
+}
+
+// headerOf is the header of a user, which is secret.
+func (s *session) headerOf(user scenario.User) http.Header {
+	if as := s.Users[user]; as != nil {
+		return as.Header
+	}
+	return s.Header
 }

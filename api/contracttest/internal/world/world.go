@@ -28,6 +28,7 @@ import (
 type World struct {
 	document  *document.Document
 	resources *resources.Set
+	shared    *World // where to look for what is not here; nil: nowhere
 
 	mu   sync.Mutex
 	seen pool
@@ -63,6 +64,13 @@ func New(of *document.Document, set *resources.Set) *World {
 		found:     map[string]bool{},
 		nouns:     map[response][]string{},
 	}
+}
+
+// OfUser returns the world of another user, who has created none of what is known, and may name it.
+func (w *World) OfUser() *World {
+	own := New(w.document, w.resources)
+	own.shared = w
+	return own
 }
 
 // Learn takes from a response what later requests may need.
@@ -187,6 +195,9 @@ func (w *World) Find(names []string, isSuitable func(Entry) bool) (found Entry, 
 				return entry, true
 			}
 		}
+	}
+	if w.shared != nil {
+		return w.shared.Find(names, isSuitable)
 	}
 	return Entry{}, false
 }

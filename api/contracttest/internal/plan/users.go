@@ -1,0 +1,309 @@
+package plan
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/draft"
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
+	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// With two users, tests find what each of them alone would never see: that one gets at what the other one has created (OWASP
+// API1, broken object level authorization). A document does not say what is private, and a catalogue that all users
+// change looks like notes without protection. So a test accuses a service only where the service itself shows that things
+// have an owner (see evidence), and otherwise asks.
+
+// Users are what the options say of a second user. Private and Shared have the operations that create resources.
+type Users struct {
+	Other           string // its name; empty: there is none
+	Private, Shared []string
+}
+
+// OfUser returns a planner of the same tests for a user with things of its own.
+func (p *Planner) OfUser() *Planner {
+	drafts := *p.Drafts
+	drafts.World = p.World.OfUser()
+	return &Planner{Settings: p.Settings, Drafts: &drafts, made: map[*document.Operation]*operationTests{}}
+}
+
+// way is how a user may get at a thing.
+type way struct {
+	*document.Operation
+	list  *resources.List // that has it; nil: the operation is on it, or below it
+	verb  string
+	power int
+}
+
+// How much a user may do by a way. Who may read a thing need not be allowed to change it.
+const (
+	toList = iota
+	toRead
+	toCall // below the thing: to like what somebody else has written is right, whoever may change it
+	toChange
+)
+
+func (w way) isChange() bool { return w.power >= toCall }
+
+// verbs say what the operation with a method does to a thing.
+var verbs = map[string]string{http.MethodGet: "reads", http.MethodPut: "changes", http.MethodPatch: "changes", http.MethodDelete: "deletes"}
+
+// waysTo are how a user may get at a thing of a resource.
+func (p *Planner) waysTo(x *resources.Resource) (all []way) {
+	for _, list := range p.Resources.Lists {
+		if list.Resource == x {
+			all = append(all, way{Operation: list.ReadBy, list: list, verb: "lists"})
+		}
+	}
+	for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+		on := way{Operation: x.Operations[method], verb: verbs[method], power: toChange}
+		if method == http.MethodGet {
+			on.power = toRead
+		}
+		if on.Operation != nil {
+			all = append(all, on)
+		}
+	}
+	changing := []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
+	for _, operation := range p.Document.Operations {
+		use := p.Resources.UseOf(operation)
+		isBelow := use.Named() == x && !use.IsOn(operation)
+		if isBelow && slices.Contains(changing, operation.Method) {
+			all = append(all, way{Operation: operation, verb: "calls " + operation.ID + " on", power: toCall})
+		}
+	}
+	return all
+}
+
+// userTests are the tests of what one user gets at that another one has created.
+func (p *Planner) userTests() (all []Test) {
+	for _, x := range p.Resources.All {
+		if p.Users.Other == "" || slices.Contains(p.Users.Shared, x.Create.ID) {
+			continue
+		}
+		ways, opened := p.waysTo(x), new(sync.Map)
+		for _, by := range ways {
+			promise := scenario.Promise{Operation: by.ID, Kind: scenario.KeptFromOthers}
+			all = append(all, p.testOf(promise, func(t *draft.Trial) {
+				u := &userTest{Trial: t, resource: x, ways: ways, opened: opened, name: p.Users.Other}
+				u.owner, u.other, u.anonymous = t.As(scenario.Owner), t.As(scenario.Other), t.As(scenario.Anonymous)
+				u.isPrivate = slices.Contains(p.Users.Private, x.Create.ID)
+				u.run(by)
+			}))
+		}
+	}
+	return all
+}
+
+// userTest is a test of a way in one run.
+type userTest struct {
+	*draft.Trial
+	owner, other, anonymous *draft.Trial
+	resource                *resources.Resource
+	ways                    []way
+	opened                  *sync.Map // by the id of an operation: what isOpen has found
+	name                    string    // of the other user
+	isPrivate               bool
+}
+
+// reached is what a user has got at by a way.
+type reached struct {
+	got scenario.Interaction
+	// The response shows the thing, or its owner sees that it has changed.
+	hasEffect bool
+	item      map[string]any // of a list
+}
+
+func (r reached) isSuccess() bool { return r.got.Status/100 == 2 }
+
+// opens reports whether a user has got at a thing. Of a change that does not show, also not in a thing of one's own, success is
+// all that is known.
+func (r reached) opens(by way, own reached) bool {
+	isUnseen := by.isChange() && !own.hasEffect
+	return r.isSuccess() && (r.hasEffect || isUnseen)
+}
+
+// run fails if both users get at what the other one has created, and the service shows that it should not be so.
+func (u *userTest) run(by way) {
+	own := u.reach(u.other, u.other, by)
+	if !own.opens(by, own) {
+		u.NotTested(scenario.NotTested(u.name + " does not get at what it has created itself"))
+	}
+	if !u.isOpen(by) {
+		return
+	}
+	shown := u.reach(u.owner, u.other, by) // again: it may have been by chance
+	if !shown.opens(by, own) {
+		return
+	}
+	why := u.evidence(by, shown)
+	if why == "" {
+		u.Undecided(u.question())
+	}
+	cause := scenario.Cause{Kind: scenario.OpenToOthers, Operation: by.ID}
+	message := fmt.Sprintf("%s %s what it has not created, but %s", u.name, by.verb, why)
+	u.Check(scenario.Broken{Cause: cause, Rank: scenario.Behaviour, Message: message, Shown: &shown.got})
+}
+
+// isOpen reports whether each user gets at what the other one has created, and a request without credentials does not. If only
+// one of them does, it may be an administrator.
+func (u *userTest) isOpen(by way) bool {
+	if known, isKnown := u.opened.Load(by.ID); isKnown {
+		return known.(bool)
+	}
+	own := u.reach(u.other, u.other, by)
+	isOpen := own.isSuccess() && u.reach(u.owner, u.other, by).opens(by, own) && u.reach(u.other, u.owner, by).opens(by, own)
+	if isOpen && !u.isPrivate {
+		isOpen = !u.reach(u.owner, u.anonymous, by).opens(by, own)
+	}
+	u.opened.Store(by.ID, isOpen)
+	return isOpen
+}
+
+// question says what the other user may do with what it has not created.
+func (u *userTest) question() string {
+	var open []string
+	for _, by := range u.ways {
+		if u.isOpen(by) {
+			open = append(open, by.verb)
+		}
+	}
+	verbs := strings.Join(slices.Compact(open), ", ")
+	return fmt.Sprintf("%s: %s %s what it has not created: Private or Shared of the options?", u.resource.Create.ID, u.name, verbs)
+}
+
+// secretNames are members that a list leaves out for another reason than their length.
+var secretNames = regexp.MustCompile(`(?i)secret|passw|token|private|credential|api_?key`)
+
+// evidence is why a way should be closed by which a user gets at what it has not created, or nothing: the service keeps the thing
+// from this user in another way that allows no more.
+func (u *userTest) evidence(by way, shown reached) string {
+	switch isUnseen := by.isChange() && !shown.hasEffect; {
+	case u.isPrivate:
+		return "the options say that it is private"
+	case isUnseen:
+		return ""
+	}
+	closed, hiding, listed := "", "", map[string]string{}
+	for _, w := range u.ways {
+		own, foreign := u.reach(u.other, u.other, w), u.reach(u.owner, u.other, w)
+		isClosed := own.opens(w, own) && !foreign.opens(w, own)
+		switch {
+		case foreign.item != nil:
+			maps.Copy(listed, leavesOf(foreign.item))
+		case isClosed && w.list != nil:
+			hiding = w.ID
+		case isClosed && w.power != toCall && w.power <= by.power:
+			closed = w.ID
+		}
+	}
+	if len(listed) == 0 {
+		closed = cmp.Or(closed, hiding)
+	}
+	if closed != "" {
+		return closed + " keeps it from " + u.name
+	}
+	for _, name := range jsonvalue.Names(leavesOf(received(shown.got))) {
+		isUnlisted := by.power == toRead && len(listed) > 0 && listed[name] == ""
+		if isUnlisted && secretNames.MatchString(name) {
+			return "no list shows " + name
+		}
+	}
+	return ""
+}
+
+// reach creates a thing of one user, and another one tries to get at it.
+func (u *userTest) reach(owner, user *draft.Trial, by way) (r reached) {
+	thing := u.create(owner)
+	if by.list != nil {
+		return listedTo(user, by.list, thing)
+	}
+	owner.Read(thing)
+	call := scenario.Call{Operation: by.ID, Of: thing}
+	if described := by.BodySchema(); described != nil {
+		call.Body = u.Lessons.Value(by.Operation, u.Values.Varied(described))
+	}
+	r.got = user.Do(call, scenario.Expectation{})
+	switch {
+	case r.got.Status >= http.StatusInternalServerError:
+		u.Check(scenario.Broken{Cause: judge.CrashOf(by.ID, r.got.Status), Rank: scenario.Crash, Message: "it fails for another user", Shown: &r.got})
+	case r.isSuccess() && by.isChange():
+		r.hasEffect = owner.HasChanged(thing)
+	case r.isSuccess():
+		r.hasEffect = u.shows(r.got, owner, thing)
+	}
+	return r
+}
+
+// create creates a thing of a user.
+func (u *userTest) create(user *draft.Trial) *scenario.Thing {
+	thing := u.resource.Thing(nil)
+	if user.CreateIfPossible(thing); thing.Missing {
+		u.NotTested(scenario.NotTested(u.resource.Create.ID + " does not succeed for both users"))
+	}
+	return thing
+}
+
+// mostUserPages is how many pages of a list are read to find a thing.
+const mostUserPages = 100
+
+// listedTo looks for a thing in a list of a user. A list that is refused, or cannot be read, does not have it.
+func listedTo(user *draft.Trial, list *resources.List, thing *scenario.Thing) (r reached) {
+	user.Attempt(func(t *scenario.Trial) {
+		reading := &listTest{Trial: &draft.Trial{Trial: t, Draft: user.Draft}, list: list, things: []*scenario.Thing{thing}}
+		pages := 0
+		for found := range reading.pages(reading.first(), false) {
+			r.got = reading.last
+			if i := slices.Index(found.ids, fmt.Sprint(thing.ID)); i >= 0 {
+				r.hasEffect, r.item = true, found.items[i]
+				return
+			}
+			if pages++; pages == mostUserPages {
+				return
+			}
+		}
+	})
+	return r
+}
+
+// shows reports whether a response has something that a thing, which its owner has read, does not share with another one.
+// The identity is in the request.
+func (u *userTest) shows(got scenario.Interaction, owner *draft.Trial, thing *scenario.Thing) bool {
+	like := u.create(owner)
+	owner.Read(like)
+	own, shared, shown := leavesOf(received(thing.Seen)), leavesOf(received(like.Seen)), leavesOf(received(got))
+	maps.DeleteFunc(own, func(name, text string) bool { return shared[name] == text || text == fmt.Sprint(thing.ID) })
+	isShown := func(name string) bool { return shown[name] == own[name] }
+	return len(own) == 0 || slices.ContainsFunc(jsonvalue.Names(own), isShown)
+}
+
+// received is the value of JSON in a response, or nil.
+func received(got scenario.Interaction) any {
+	value, _ := got.Value()
+	return value
+}
+
+// leavesOf are the texts and numbers in a value of JSON, by the name of their member.
+func leavesOf(value any) map[string]string {
+	found := map[string]string{}
+	var collect func(name string, value any) any
+	collect = func(name string, value any) any {
+		switch value.(type) {
+		case string, json.Number:
+			found[name] = fmt.Sprint(value)
+		}
+		return jsonvalue.Map(value, collect)
+	}
+	collect("", value)
+	return found
+}
