@@ -134,10 +134,15 @@ func (s *Set) inferredOn(get *document.Operation, method string) string {
 	return operation.ID
 }
 
+// registrations are where a service creates its users, if it does not at /users.
+var registrations = []string{"", "/register", "/signup", "/sign-up"}
+
 // inferredCreate returns what creates resources below a path, or nil. PUT may, unless it only replaces.
 func (s *Set) inferredCreate(above, replace string) *document.Operation {
-	if post := s.document.At(http.MethodPost, document.Shape(above)); post != nil {
-		return post
+	for _, registration := range registrations {
+		if post := s.document.At(http.MethodPost, document.Shape(above+registration)); post != nil {
+			return post
+		}
 	}
 	put := s.document.Operation(replace)
 	if put != nil && put.Lists(http.StatusNotFound) && !put.Lists(http.StatusCreated) {

@@ -44,3 +44,29 @@ func TestPutCreates(t *testing.T) {
 		}
 	}
 }
+
+const accountsDocument = `
+openapi: 3.0.3
+info: {title: Accounts, version: "1"}
+paths:
+  /accounts/WHERE:
+    post:
+      operationId: makeAccount
+      requestBody: {content: {application/json: {schema: {type: object, properties: {name: {type: string}}}}}}
+      responses: {"200": {description: An account.}}
+  /accounts/{name}:
+    parameters: [{name: name, in: path, required: true, schema: {type: string}}]
+    get: {operationId: getAccount, responses: {"200": {description: An account.}}}
+`
+
+// A registration creates an account, and a search creates none.
+func TestRegistrationCreates(t *testing.T) {
+	t.Parallel()
+	for where, want := range map[string]int{"register": 1, "signup": 1, "search": 0} {
+		read, err := document.Parse([]byte(strings.Replace(accountsDocument, "WHERE", where, 1)))
+		must.NoError(t, err)
+		if found := Find(read, values.New(values.Settings{}), Declarations{}).All; len(found) != want {
+			t.Errorf("POST /accounts/%s creates %d resources, want %d", where, len(found), want)
+		}
+	}
+}
