@@ -2,9 +2,11 @@ package contracttest
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -47,6 +49,9 @@ func Test(t T, document []byte, handler http.Handler, options ...Options) {
 	var overview strings.Builder
 	shown.Overview(&overview)
 	t.Logf("contract: %s", &overview)
+	if shown.NotTested > 0 { // without -v, the log of a test that passes is not shown
+		fmt.Fprintf(os.Stderr, "contract: %s: %d of %d promises are not tested; go test -v says why\n", t.Name(), shown.NotTested, shown.All())
+	}
 }
 
 // unwritten says which operations are not written yet. One line for each of them is enough: all of its
