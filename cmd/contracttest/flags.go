@@ -55,6 +55,10 @@ func choiceFlags() []cli.Flag {
 			Usage: "end with the first request that fails for the cause with this `ID`, and show no other; needs --seed",
 		},
 		&cli.StringFlag{
+			Name:  "as",
+			Usage: "test if a second user gets at what the first one has created: `'NAME: -H HEADER'`, or 'NAME: --login URL --login-body BODY'",
+		},
+		&cli.StringFlag{
 			Name:  "baseline",
 			Usage: "let the causes and promises that are not tested in `FILE` not fail: an id and a comment in each line",
 		},

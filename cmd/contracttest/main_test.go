@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"contracttest
 // TestScripts types the command as its users do. Beside the commands of testscript the scripts have
 //
 //	serve SERVICE        starts a service of things: right, wrong, secured, trusting (any key), guarded (all paths
-//	                     are) or hanging (after some requests), or one that needs a login; sets $URL
+//	                     are) or hanging (after some requests), one that needs a login, or one of notes; sets $URL
 //	hangs                waits until the service gives no more responses
 //	exits STATUS ARG...  runs contracttest, which must exit with the status
 func TestScripts(t *testing.T) {
@@ -32,6 +32,9 @@ func TestScripts(t *testing.T) {
 
 func serve(ts *testscript.TestScript, _ bool, args []string) {
 	mux := http.NewServeMux()
+	if args[0] == "notes" {
+		addNotes(mux)
+	}
 	mux.HandleFunc("GET /things/{id}", func(w http.ResponseWriter, r *http.Request) {
 		key := r.Header.Get("X-Key")
 		isRefused := args[0] == "secured" && key != "a-secret-key" || args[0] == "trusting" && key == ""

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"os"
+	"regexp"
 	"strings"
 
 	"github.com/urfave/cli/v3"
@@ -52,22 +53,25 @@ func optionsOf(cmd *cli.Command) (options contracttest.Options, err error) {
 	return options, nil
 }
 
-// logIn adds the credentials of a login to the options, if one is asked for.
+// logIn adds the credentials of a login to the options, if one is asked for, and those of a second user.
 func logIn(ctx context.Context, cmd *cli.Command, url string, options *contracttest.Options) error {
-	path := cmd.String("login")
-	if path == "" {
-		return nil
+	if path := cmd.String("login"); path != "" {
+		given, err := loggedIn(ctx, addressOf(path, url), cmd.String("login-body"))
+		if err != nil {
+			return err
+		}
+		options.Header = merged(options.Header, given)
 	}
-	body, err := loginBody(cmd.String("login-body"))
+	return addOther(ctx, cmd, url, options)
+}
+
+// loggedIn is the header that a login gives.
+func loggedIn(ctx context.Context, address, given string) (http.Header, error) {
+	body, err := loginBody(given)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	given, err := contracttest.LogIn(ctx, addressOf(path, url), body)
-	if err != nil {
-		return err
-	}
-	options.Header = merged(options.Header, given)
-	return nil
+	return contracttest.LogIn(ctx, address, body)
 }
 
 // loginBody is the body of a login, or what a file has whose name follows an @, as curl has it: all users of a machine
@@ -151,4 +155,33 @@ func parseHeader(lines []string) (http.Header, error) {
 		header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
 	}
 	return header, nil
+}
+
+// flagOfUser finds a flag in --as. What follows it, up to the next one, is its value, maybe in quotes.
+var flagOfUser = regexp.MustCompile(`\s+(-H|--login|--login-body)\s+`)
+
+// addOther adds the second user of --as, who may log in where the first one does.
+//
+//	--as 'bob: -H Authorization: Bearer …'
+//	--as 'bob: --login /token --login-body user=bob&password=…'
+func addOther(ctx context.Context, cmd *cli.Command, url string, options *contracttest.Options) (err error) {
+	name, rest, _ := strings.Cut(cmd.String("as"), ":")
+	flags, values := flagOfUser.FindAllStringSubmatch(rest, -1), flagOfUser.Split(rest, -1)
+	given := map[string][]string{"--login": {cmd.String("login")}}
+	for i, flag := range flags {
+		given[flag[1]] = append(given[flag[1]], strings.Trim(values[i+1], ` '"`))
+	}
+	login, body := given["--login"], given["--login-body"]
+	switch {
+	case cmd.String("as") == "":
+		return nil
+	case len(body) > 0:
+		options.Other.Header, err = loggedIn(ctx, addressOf(login[len(login)-1], url), body[0])
+	case len(given["-H"]) > 0:
+		options.Other.Header, err = parseHeader(given["-H"])
+	default:
+		return fmt.Errorf("--as must be 'NAME: -H HEADER' or 'NAME: --login URL --login-body BODY', got %.20q", cmd.String("as"))
+	}
+	options.Other.Name = name
+	return err
 }
