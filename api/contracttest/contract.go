@@ -126,6 +126,7 @@ func New(text []byte, o Options) (*Contract, error) {
 		Plan:       c.plan,
 		Header:     o.Header,
 		NotWritten: o.Rules.NotWritten,
+		Timeout:    o.Timeout,
 		Observe:    c.observe,
 	}
 	c.runner.Users = c.runners()

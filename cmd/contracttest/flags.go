@@ -73,15 +73,16 @@ func choiceFlags() []cli.Flag {
 func limitFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.DurationFlag{
-			Name:  "max-time",
-			Value: 5 * time.Minute,
-			Validator: func(given time.Duration) error {
-				if given < 0 {
-					return errors.New("it must be a time with its unit, such as 90s or 5m")
-				}
-				return nil
-			},
-			Usage: "end with a report after this `TIME`, such as 90s; what was not tried is not tested; 0: run all tests",
+			Name:      "timeout",
+			Value:     10 * time.Second,
+			Validator: isTime,
+			Usage:     "accuse an operation that does not respond within this `TIME`; a GET that may be a long poll has a minute",
+		},
+		&cli.DurationFlag{
+			Name:      "max-time",
+			Value:     5 * time.Minute,
+			Validator: isTime,
+			Usage:     "end with a report after this `TIME`, such as 90s; what was not tried is not tested; 0: run all tests",
 		},
 		&cli.Uint32Flag{
 			Name:        "max-requests",
@@ -115,6 +116,17 @@ func reportFlags() []cli.Flag {
 	}
 }
 
+// aTime is what a flag must be.
+const aTime = "a time with its unit, such as 90s or 5m"
+
+// isTime validates a flag.
+func isTime(given time.Duration) error {
+	if given < 0 {
+		return errors.New("it must be " + aTime)
+	}
+	return nil
+}
+
 // wrongUsage returns a mistake in the flags. By itself the library prints a page of help.
 func wrongUsage(_ context.Context, cmd *cli.Command, err error, _ bool) error {
 	return wrong(explainUsage(cmd, err))
@@ -139,7 +151,8 @@ func explainUsage(cmd *cli.Command, err error) error {
 	advice := map[string]string{
 		"max-requests":   "a number of requests, such as 5000",
 		"parallel":       "a number of tests, such as 8",
-		"max-time":       "a time with its unit, such as 90s or 5m",
+		"max-time":       aTime,
+		"timeout":        aTime,
 		"seed":           "the number that an earlier run has printed",
 		"write-baseline": "true or false",
 		"github":         "true or false",

@@ -48,6 +48,7 @@ func optionsOf(cmd *cli.Command) (options contracttest.Options, err error) {
 	if cmd.IsSet("max-time") || options.MaxTime == 0 {
 		options.MaxTime = cmd.Duration("max-time")
 	}
+	options.Timeout = cmd.Duration("timeout")
 	options.MaxRequests = int(cmd.Uint32("max-requests"))
 	options.Parallel = int(cmd.Uint32("parallel"))
 	return options, nil

@@ -38,7 +38,8 @@ type Rank int
 
 // The ranks of failures.
 const (
-	Crash Rank = iota // the service has failed, or does not respond
+	Hang  Rank = iota - 1 // it does not respond, and others may wait for that
+	Crash                 // the service has failed
 	// It does something else than the document says.
 	Behaviour
 	// What it responds is not what the document says.

@@ -42,6 +42,26 @@ func Map(value any, change func(name string, inner any) any) any {
 	return value
 }
 
+// Leaf is a value without values in it, at a JSON Pointer.
+type Leaf struct {
+	At    string
+	Value any
+}
+
+// Leaves are those of a value at a JSON Pointer.
+func Leaves(at string, value any) (all []Leaf) {
+	for i, item := range List(value) {
+		all = append(all, Leaves(at+"/"+strconv.Itoa(i), item)...)
+	}
+	for name, member := range Object(value) {
+		all = append(all, Leaves(at+Pointer(name), member)...)
+	}
+	if List(value) == nil && Object(value) == nil {
+		all = append(all, Leaf{at, value})
+	}
+	return all
+}
+
 var (
 	escaper   = strings.NewReplacer("~", "~0", "/", "~1")
 	unescaper = strings.NewReplacer("~1", "/", "~0", "~", "%7B", "{", "%7D", "}")

@@ -97,7 +97,7 @@ type Test struct {
 	scenario.Test
 	// Refuses is the operation that must refuse the request of the test, if it must.
 	Refuses string
-	// IsRehearsal means that the test shows no promise, and does not wait long for a response.
+	// IsRehearsal means that the test shows no promise.
 	IsRehearsal bool
 	// Phase is which part of a run the test is of: each begins when the one before has ended.
 	Phase int

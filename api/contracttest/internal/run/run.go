@@ -19,8 +19,7 @@
 //
 // # What a service cannot do to a run
 //
-// It cannot make it wait: a response has a minute, and after the first one that does not come, the next ones
-// have seconds. It cannot fill the memory: of a response only [scenario.MostRead] bytes are read. It cannot
+// It cannot make it wait: a response has seconds, or a minute where it may be a long poll (hangs.go). It cannot fill the memory: of a response only [scenario.MostRead] bytes are read. It cannot
 // lead in a circle: a test sends at most so many requests. And what the credentials were, no failure shows.
 package run
 
@@ -61,9 +60,11 @@ type Runner struct {
 	// Users send the requests of [scenario.Trial.As].
 	Users map[scenario.User]*Runner
 
-	mu     sync.Mutex
-	silent map[scenario.Cause]bool // causes of requests that got no response
-	closed sync.Map                // operations that have asked for credentials when none were given
+	// Timeout is how long a response may take; 0: [DefaultTimeout].
+	Timeout time.Duration
+
+	hangs  hangs
+	closed sync.Map // operations that have asked for credentials when none were given
 }
 
 // judge is that of the plan: tests and responses are judged by the same document.
@@ -73,13 +74,12 @@ func (r *Runner) judge() *judge.Judge { return r.Plan.Judge }
 func (r *Runner) Run(ctx context.Context, test plan.Test, target Target) scenario.Outcome {
 	target.URL = strings.TrimSuffix(target.URL, "/")
 	s := &session{
-		Runner:      r,
-		ctx:         ctx,
-		target:      target,
-		test:        test.Test,
-		draft:       r.Plan.Draft(test.Promise().ID()),
-		drafting:    new(sync.Mutex),
-		isRehearsal: test.IsRehearsal,
+		Runner:   r,
+		ctx:      ctx,
+		target:   target,
+		test:     test.Test,
+		draft:    r.Plan.Draft(test.Promise().ID()),
+		drafting: new(sync.Mutex),
 	}
 	return s.run()
 }
@@ -194,21 +194,4 @@ func (s *session) confirm() (reason string) {
 		return string(notTested)
 	}
 	return ""
-}
-
-// wasSilent reports whether requests with a cause got no response before.
-func (r *Runner) wasSilent(cause scenario.Cause) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.silent[cause]
-}
-
-// noteSilent remembers that there was no response, so that the next request does not wait as long.
-func (r *Runner) noteSilent(cause scenario.Cause) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.silent == nil {
-		r.silent = map[scenario.Cause]bool{}
-	}
-	r.silent[cause] = true
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
@@ -270,36 +269,6 @@ func TestCleanup(t *testing.T) {
 	}
 }
 
-// A service that has once given no response gets less time for the next one.
-func TestPatience(t *testing.T) {
-	t.Parallel()
-	s := &session{Runner: runnerOf(t)}
-	silent := silentOf("getPot")
-	if got := s.patience(nil, silent); got != RequestTimeout {
-		t.Errorf("the first response may take %v", got)
-	}
-	err := s.noResponse(silent, context.DeadlineExceeded)
-	var want error = scenario.Broken{Cause: silent, Rank: scenario.Crash, Message: context.DeadlineExceeded.Error()}
-	if err != want {
-		t.Errorf("it is %+v", err)
-	}
-	if got := s.patience(nil, silent); got != SilentTimeout {
-		t.Errorf("the next response may take %v", got)
-	}
-	if got := s.patience(s.Plan.Document.Operation("createPot"), silentOf("createPot")); got != RequestTimeout {
-		t.Errorf("one of another operation may take %v", got)
-	}
-	if got := s.patience(s.Plan.Document.Operation("watchPot"), silentOf("watchPot")); got != eventTimeout {
-		t.Errorf("the first event may take %v", got)
-	}
-	s.noteSilent(silentOf("createPot"))
-	for _, cause := range []scenario.Cause{silentOf("getPot"), silentOf("createPot")} {
-		if got := s.patience(nil, cause); got != SilentTimeout {
-			t.Errorf("after both, where %+v, the next one may take %v", cause, got)
-		}
-	}
-}
-
 // Of an event stream what comes before the first event is read, and no more. One may end without an event.
 func TestReceiveEvent(t *testing.T) {
 	t.Parallel()
@@ -321,39 +290,10 @@ func TestReceiveEvent(t *testing.T) {
 	}
 }
 
-// A first request is not waited for as long as the others, and that it gets no response in time is no failure yet.
-func TestSlow(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		isRehearsal bool
-		service     http.RoundTripper
-		want        string
-		took        time.Duration
-	}{
-		"a first request":               {true, silence{}, "not tested: " + string(tooSlow), rehearsalTimeout},
-		"a first request that is reset": {true, &failing{with: io.EOF, times: 2}, "broken: EOF", 0},
-		"another request":               {false, silence{}, "broken: no complete response in 1m0s", RequestTimeout},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			test := testOf(step("GET", "/pots/7", scenario.Expectation{}))
-			begin := time.Now()
-			outcome := runnerOf(t).Run(t.Context(), plan.Test{Test: test, IsRehearsal: c.isRehearsal}, Target{URL: "http://pots.example", Transport: c.service})
-			if took := time.Since(begin); said(outcome) != c.want || took != c.took {
-				t.Errorf("%s took %v: %s; want %s", name, took, said(outcome), c.want)
-			}
-		})
-	}
-}
-
 // silence is a service that never responds.
 type silence struct{}
 
 func (silence) RoundTrip(r *http.Request) (*http.Response, error) {
 	<-r.Context().Done()
 	return nil, r.Context().Err()
-}
-
-// silentOf is the cause of requests of an operation that get no response.
-func silentOf(operation string) scenario.Cause {
-	return scenario.Cause{Kind: scenario.NoResponse, Operation: operation}
 }

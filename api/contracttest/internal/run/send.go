@@ -12,28 +12,11 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
-)
-
-const (
-	// RequestTimeout is how long a service may take for one response.
-	RequestTimeout = time.Minute
-	// SilentTimeout is how long one may take that has once given no response at all.
-	SilentTimeout = 5 * time.Second
-	// rehearsalTimeout is how long the response to a first request may take. Some operations wait for
-	// something, and most others would have to wait for them. The tests of them have more time.
-	rehearsalTimeout = 10 * time.Second
-	// eventTimeout is how long an event stream may take for the first event, where
-	// there is one.
-	eventTimeout = 10 * time.Second
 )
 
 // refusesConnections is the cause of all failures of a service that has ended.
 var refusesConnections = scenario.Cause{Kind: scenario.RefusesConnections}
-
-// tooSlow is why a first request shows nothing.
-const tooSlow scenario.NotTested = "the first response takes long"
 
 // NotWritten is why the promises of an operation cannot be tried before it is written.
 func NotWritten(operationID string, status int) scenario.NotTested {
@@ -42,7 +25,6 @@ func NotWritten(operationID string, status int) scenario.NotTested {
 
 // send sends a request, remembers the response, and judges it. That the service takes no more requests is [limited].
 func (s *session) send(request scenario.Request) error {
-	operation := s.Plan.Document.Find(request.Method, request.Path)
 	if s.user == scenario.Anonymous { // that there are no credentials is no reason not to send it
 		request.Access = scenario.Access{All: true}
 	}
@@ -57,8 +39,16 @@ func (s *session) send(request scenario.Request) error {
 		User:        s.user,
 	}
 	silent := s.judge().Silent(x)
-	within := s.patience(operation, silent)
-	ctx, cancel := context.WithTimeoutCause(s.ctx, within, fmt.Errorf("no complete response in %v", within))
+	within, err := s.hangs.within(silent.Operation, request, s.timeout())
+	if err != nil {
+		return err
+	}
+	operation := s.Plan.Document.Find(request.Method, request.Path)
+	if operation != nil && operation.Streams() {
+		within = s.timeout()
+	}
+	begin := time.Now()
+	ctx, cancel := context.WithTimeout(s.ctx, within)
 	defer cancel()
 	sent, err := s.newRequest(ctx, request, credentials)
 	if err != nil {
@@ -71,12 +61,10 @@ func (s *session) send(request scenario.Request) error {
 		return errTooLong
 	}
 	if err != nil {
-		if s.isRehearsal && ctx.Err() != nil {
-			return tooSlow
-		}
 		s.last = x
-		return s.noResponse(silent, cmp.Or(context.Cause(ctx), err))
+		return s.noResponse(silent, request, err, time.Since(begin).Round(time.Second))
 	}
+	s.hangs.responded(silent.Operation, request, response.StatusCode, time.Since(begin))
 	x.Receive(response.StatusCode, response.Header, received)
 	if err := s.cannotTry(x, request.Access); err != nil {
 		return err
@@ -90,31 +78,22 @@ func (s *session) send(request scenario.Request) error {
 	return nil
 }
 
-// noResponse is what is wrong with a service that gives no response.
-func (s *session) noResponse(cause scenario.Cause, why error) error {
-	if errors.Is(why, syscall.ECONNREFUSED) {
+// noResponse is what is wrong with a service that gives no response. At the end of a run it may just not have come yet.
+func (s *session) noResponse(cause scenario.Cause, request scenario.Request, why error, waited time.Duration) error {
+	rank := scenario.Crash
+	switch isOver := s.ctx.Err() != nil; {
+	case errors.Is(why, syscall.ECONNREFUSED):
 		cause = refusesConnections
+	case isOver && waited < s.timeout():
+		return scenario.NotTested("the run has ended before there was a response")
+	case isOver, errors.Is(why, context.DeadlineExceeded):
+		if held := s.hangs.hung(cause.Operation, request); held != nil {
+			return held
+		}
+		rank = scenario.Hang
+		why = fmt.Errorf("no complete response in %v", waited)
 	}
-	s.noteSilent(cause)
-	return scenario.Broken{
-		Cause:   cause,
-		Rank:    scenario.Crash,
-		Message: why.Error(),
-	}
-}
-
-// patience is how long a response may take. Hundreds of tests of an operation that hangs would otherwise
-// take a minute each.
-func (s *session) patience(operation *document.Operation, silent scenario.Cause) time.Duration {
-	switch {
-	case s.wasSilent(silent):
-		return SilentTimeout
-	case s.isRehearsal:
-		return rehearsalTimeout
-	case operation != nil && operation.Streams():
-		return eventTimeout
-	}
-	return RequestTimeout
+	return scenario.Broken{Cause: cause, Rank: rank, Message: why.Error()}
 }
 
 // newRequest makes a request with the header of the options and credentials.
@@ -179,7 +158,7 @@ func receive(response *http.Response) ([]byte, error) {
 	return received, err
 }
 
-// receiveEvent reads an event stream until there is an event.
+// receiveEvent reads an event stream until there is an event, or time is over: where nothing happens, there is none.
 func receiveEvent(body io.Reader) (received []byte, err error) {
 	part := make([]byte, 4096)
 	for {
@@ -188,7 +167,7 @@ func receiveEvent(body io.Reader) (received []byte, err error) {
 		// A judge looks at its faults.
 		events, _ := scenario.Interaction{Body: received}.Events()
 		switch {
-		case err == io.EOF, len(events) > 0:
+		case err == io.EOF, errors.Is(err, context.DeadlineExceeded), len(events) > 0:
 			return received, nil
 		case err != nil:
 			return received, err

@@ -39,8 +39,6 @@ type session struct {
 	doubt func() error
 	// How many requests were sent.
 	requests int
-	// The test must not take long.
-	isRehearsal bool
 }
 
 // mostRequests is how many requests a test may send. A service may lead in a circle.

@@ -1,0 +1,85 @@
+package run
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
+	"github.com/plantstore/plantstore/api/contracttest/internal/plan"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// slow takes as long for a response as the text of the request says after "takes-".
+type slow struct{}
+
+func (slow) RoundTrip(r *http.Request) (*http.Response, error) {
+	_, text, _ := strings.Cut(r.URL.RawQuery, "takes-")
+	takes, _ := time.ParseDuration(text)
+	select {
+	case <-time.After(takes):
+		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: http.NoBody}, nil
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
+}
+
+// The first request that hangs is accused. What comes behind it is not, until it has once responded; values that hang are
+// not sent again; and what was slow before may be so again.
+func TestHang(t *testing.T) {
+	t.Parallel()
+	const hang = "takes-999h"
+	behind := "not tested: it may wait for what gave no response before: "
+	synctest.Test(t, func(t *testing.T) {
+		runner := runnerOf(t)
+		for i, c := range []struct {
+			method, path, query string
+			want                string
+			took                time.Duration
+		}{
+			{"GET", "/pots/7", "takes-50s", "kept", 50 * time.Second}, // a poll
+			{"GET", "/pots/7", "takes-99s", "kept", 99 * time.Second}, // twice as long
+			{"POST", "/pots", "", "kept", 0},
+			{"POST", "/pots", hang, "broken: no complete response in 10s", 10 * time.Second},
+			{"POST", "/pots", hang, "not tested: " + string(leftOut), 0},
+			{"POST", "/pots", "other-" + hang, behind + "POST /pots", 10 * time.Second},
+			{"GET", "/pots/8", hang, behind + "POST /pots", 198 * time.Second},
+			{"PUT", "/pots/8", hang, behind + "POST /pots", time.Second}, // all is silent
+			{"GET", "/pots/7", "", "kept", 0},
+			{"GET", "/pots/9", hang, "broken: no complete response in 3m18s", 198 * time.Second},
+			{"PUT", "/pots/9", hang, behind + "GET /pots/9", time.Second * 10},
+			{"GET", "/pots/7", "", "kept", 0},                                                           // nothing waits any more
+			{"PUT", "/pots/9", "other-" + hang, "broken: no complete response in 1m5s", RequestTimeout}, // its first
+		} {
+			runner.Observe = func(scenario.Interaction, string, judge.Asked) []scenario.Failure { return nil }
+			request := scenario.Request{Method: c.method, Path: c.path, Query: strings.Split(c.query, "&"), Header: http.Header{}}
+			begin := time.Now()
+			outcome := runner.Run(t.Context(), plan.Test{Test: testOf(sending(request))}, Target{URL: "http://pots.example", Transport: slow{}})
+			if took := time.Since(begin); said(outcome) != c.want || took != c.took {
+				t.Errorf("request %d took %v: %s; want %v: %s", i, took, said(outcome), c.took, c.want)
+			}
+		}
+	})
+}
+
+// What waits at the end of a run is accused if it has waited long enough.
+func TestHangAtEnd(t *testing.T) {
+	t.Parallel()
+	for ends, want := range map[time.Duration]string{
+		9 * time.Second:  "not tested: the run has ended before there was a response",
+		12 * time.Second: "broken: no complete response in 12s",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), ends)
+			defer cancel()
+			request := scenario.Request{Method: "GET", Path: "/pots/7", Query: []string{"takes-999h"}, Header: http.Header{}}
+			outcome := runnerOf(t).Run(ctx, plan.Test{Test: testOf(sending(request))}, Target{URL: "http://pots.example", Transport: slow{}})
+			if got := said(outcome); got != want {
+				t.Errorf("after %v: %s, want %s", ends, got, want)
+			}
+		})
+	}
+}
