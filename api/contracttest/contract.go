@@ -256,8 +256,11 @@ func (c *Contract) Report() Report {
 	of := report.Document{
 		Title:    c.document.Title,
 		Version:  c.document.Version,
-		Inferred: c.plan.Inferred(),
+		Inferred: c.plan.Resources.Inferred,
 		Seed:     c.seed,
+		Stub:     c.plan.Resources.Stub(),
+
+		NotInferred: c.plan.Resources.NotInferred(),
 	}
 	for _, operation := range c.document.Operations {
 		of.Operations = append(of.Operations, report.Operation{

@@ -32,8 +32,10 @@ import (
 type Report struct {
 	Title, Version string // of the document
 	Seed           uint64 // draws the same requests again
-	// A sentence for each thing that was inferred from the shape of the document.
-	Inferred []string
+	// A sentence for each thing that was inferred from the shape of the document, or was not.
+	Inferred, NotInferred []string
+	// Stub is what the options should say of what was not inferred, as JSON to be filled in; empty: nothing.
+	Stub     string
 	Count    // of Promises
 	Promises []Promise
 	Reached  Reached
@@ -130,6 +132,8 @@ type Document struct {
 	Title, Version string
 	Operations     []Operation // in the order of the report
 	Inferred       []string
+	NotInferred    []string
+	Stub           string // see Report
 	Seed           uint64
 }
 
@@ -156,7 +160,7 @@ type kind struct {
 // New makes a report of a ledger. What belongs to no operation comes at the end, as if it were one.
 func New(of Document, ledger *Ledger) Report {
 	r := Report{
-		Title: of.Title, Version: of.Version, Seed: of.Seed, Inferred: of.Inferred,
+		Title: of.Title, Version: of.Version, Seed: of.Seed, Inferred: of.Inferred, NotInferred: of.NotInferred, Stub: of.Stub,
 		Promises: ledger.Promises(), Causes: ledger.Causes(), Reached: reached(of.Operations, ledger),
 	}
 	r.Never = ledger.never(of.Operations)

@@ -25,8 +25,11 @@ func (r Report) Overview(w io.Writer) {
 	for _, sentence := range r.Inferred {
 		fmt.Fprintf(w, "inferred: %s\n", sentence)
 	}
-	if len(r.Inferred) > 0 {
-		fmt.Fprint(w, "correct it with Resources and Lists of the options\n\n")
+	for _, sentence := range r.NotInferred {
+		fmt.Fprintf(w, "not inferred: %s\n", sentence)
+	}
+	if len(r.Inferred)+len(r.NotInferred) > 0 {
+		fmt.Fprintf(w, "correct it with Resources and Lists of the options\n%s\n", r.Stub)
 	}
 	r.writeNever(w)
 	r.writeNotTested(w)

@@ -55,32 +55,33 @@ func (r Rules) ScopeOf(operation Operation) string {
 type Resource struct {
 	// Create may be a PUT, and then is also Replace.
 	Create string
-	// ID is the member of the create's body that identifies the resource. If
-	// Assigned, the service chooses it and the response has it.
+	// ID is the member of the create's body that identifies the resource. If Assigned, the service chooses it and the
+	// response has it. Where it is not at the top it is a JSON Pointer, which says where the thing is, too: with /data/id
+	// that is /data, and /data/attributes if there are some.
 	ID       string
-	Assigned bool
+	Assigned bool `json:",omitempty"`
 
-	Read, Replace, Change, Delete string
+	Read, Replace, Change, Delete string `json:",omitempty"`
 }
 
 // List is an operation that lists the resources of a create operation. It replaces what was
 // inferred for the operation. Without Create it lists nothing that a test creates, and nothing is inferred of it.
 type List struct {
 	Operation, Create string
-	ID                string // the member of an item that is its identity
-	// Items is the member of the response that holds the items; empty: the
+	ID                string // the member of an item that is its identity, or a JSON Pointer to it
+	// Items is the member of the response that holds the items, or a JSON Pointer to it, such as /data/items; empty: the
 	// response is the array.
-	Items string
+	Items string `json:",omitempty"`
 	// Limit, After: parameters for the most items, and for the identity that the
 	// items follow. Empty: there is none.
-	Limit, After string
+	Limit, After string `json:",omitempty"`
 	// Next is the member of the response with the After of the next page, or with its URL;
 	// "meta/next" is a member of a member. Empty: After is the identity of the last item.
-	Next string
+	Next string `json:",omitempty"`
 	// Offset, Page: parameters for how many items come before, and for the number of the page,
 	// of which the first is 1 if the parameter has no other default. Empty: there is none.
-	Offset, Page string
+	Offset, Page string `json:",omitempty"`
 	// Filters are parameters by which items are selected, with the member of the
 	// item that must equal it.
-	Filters map[string]string
+	Filters map[string]string `json:",omitempty"`
 }

@@ -35,6 +35,8 @@ type Operation struct {
 	NeedsUnread bool
 	// No body is known that its schema allows.
 	LacksBody bool
+	// Takes and Gives are where requests and responses have the thing that the operation is about. Package resources finds out.
+	Takes, Gives Wrapping
 
 	// Matches an escaped path, with a group for each of PathNames.
 	path         *regexp.Regexp

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
@@ -16,11 +15,12 @@ import (
 // Varied draws the body of a create, with the identity of a thing if the client chooses it. A create may have no
 // body, or one that is no object: then it is nil.
 func (d *Draft) Varied(x *resources.Resource, thing *scenario.Thing) map[string]any {
-	described := x.Create.BodySchema()
+	described := x.Create.ThingSchema()
 	if described == nil {
 		return nil
 	}
-	return x.Identified(jsonvalue.Object(d.Lessons.Value(x.Create, d.Values.Varied(described))), thing)
+	body := d.wrapped(x.Create, d.Values.Varied(described))
+	return x.Identified(x.Create.Takes.Thing(d.Lessons.Value(x.Create, body)), thing)
 }
 
 // Parent is what must be created before a thing, which is below it, or nil. All things of a test share one: else a service
@@ -88,7 +88,7 @@ func noObject(x *resources.Resource) error {
 // optional: what follows uses it.
 func (d *Draft) withoutOptional(x *resources.Resource, body map[string]any) map[string]any {
 	least := maps.Clone(body)
-	if described := x.Create.BodySchema(); described != nil {
+	if described := x.Create.ThingSchema(); described != nil {
 		required := d.Values.Flatten(described).Required
 		maps.DeleteFunc(least, func(name string, _ any) bool {
 			return !slices.Contains(required, name)
@@ -126,7 +126,7 @@ func (d *Draft) identityOf(x *resources.Resource, thing *scenario.Thing, got sce
 	if !x.IsAssigned {
 		return nil
 	}
-	identity := got.Object()[x.Member]
+	identity := x.Create.GivenBy(got)[x.Member]
 	switch {
 	case identity != nil:
 		thing.ID = identity
@@ -162,6 +162,15 @@ func (d *Draft) Confirmations(x *resources.Resource) (one, other scenario.Call) 
 	first.Parent = d.parents[x]
 	second.Parent = d.parents[x]
 	return d.CreationOf(x, first), d.CreationOf(x, second)
+}
+
+// ReadOf is the call that reads what another call has created.
+func (d *Draft) ReadOf(x *resources.Resource, create scenario.Call, created scenario.Interaction) scenario.Call {
+	thing := x.Thing(x.Create.GivenBy(created)[x.Member])
+	if x.Parent != nil {
+		thing.Parent = create.Of
+	}
+	return d.CallOf(http.MethodGet, thing, nil)
 }
 
 // AreAlike is why nothing is shown if the responses to confirmations are alike.

@@ -38,12 +38,12 @@ func (d *Draft) Request(call scenario.Call, etag string) (request scenario.Reque
 	if etag != "" {
 		request.Header.Set("If-Match", etag)
 	}
-	body := call.Body
 	if use := d.Resources.UseOf(operation); use != nil && call.Of != nil {
 		request.Path = use.Fill(operation, request.Path, call.Of)
-		if use.IsOn(operation) {
-			body = use.WithIdentity(body, call.Of.ID)
-		}
+	}
+	body := d.wrapped(operation, call.Body)
+	if use := d.Resources.UseOf(operation); use.IsOn(operation) && call.Of != nil {
+		body = use.WithIdentity(operation, body, call.Of.ID)
 	}
 	slots := d.openSlots(operation, call, request)
 	slots.FillPath(d, slots.IsFree)
@@ -56,6 +56,14 @@ func (d *Draft) Request(call scenario.Call, etag string) (request scenario.Reque
 		request.Body = jsonvalue.Encode(body)
 	}
 	return Encoded(operation, request), nil
+}
+
+// wrapped is the body of a request, of one that may be the thing alone.
+func (d *Draft) wrapped(operation *document.Operation, body any) any {
+	if operation.Takes.Members == "" {
+		return body
+	}
+	return operation.Takes.Wrapped(d.PlainBody(operation), body)
 }
 
 // openSlots are the slots of what an operation requires and a call leaves open.

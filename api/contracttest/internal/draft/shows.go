@@ -32,14 +32,14 @@ var managed = regexp.MustCompile(`^(?i:_?id|uuid|e?tag|version|revision|href|url
 // Shows returns an error unless a response has the members that a request had, as far as
 // the document gives both the same name. A response that is no object is not the resource.
 func (s *Drafts) Shows(x scenario.Interaction, sent map[string]any, operation *document.Operation) error {
-	object := x.Object()
+	object := operation.GivenBy(x)
 	if object == nil {
 		return nil
 	}
 	sent = jsonvalue.Object(jsonvalue.Normal(sent))
 	of := s.Resources.Of(operation)
 	c := comparison{lenient: of != nil && of.IsInferred}
-	for _, name := range c.lost(schema.Parts(operation.ResultOf(x.Status)), sent, object) {
+	for _, name := range c.lost(schema.Parts(schema.At(operation.ResultOf(x.Status), operation.Gives.Members)), sent, object) {
 		switch {
 		case s.isManaged(of, operation, name):
 		case of != nil && operation == of.Create:
@@ -63,8 +63,7 @@ func (s *Drafts) isManaged(x *resources.Resource, operation *document.Operation,
 	if x == nil || name == x.Member || !managed.MatchString(name) {
 		return false
 	}
-	taken := x.Create.BodySchema()
-	return schema.IsSame(taken, operation.Result())
+	return schema.IsSame(x.Create.ThingSchema(), operation.ThingResult())
 }
 
 // comparison compares what was sent with what a response has. If it is lenient, a service may have made

@@ -42,26 +42,6 @@ func Map(value any, change func(name string, inner any) any) any {
 	return value
 }
 
-// Leaf is a value without values in it, at a JSON Pointer.
-type Leaf struct {
-	At    string
-	Value any
-}
-
-// Leaves are those of a value at a JSON Pointer.
-func Leaves(at string, value any) (all []Leaf) {
-	for i, item := range List(value) {
-		all = append(all, Leaves(at+"/"+strconv.Itoa(i), item)...)
-	}
-	for name, member := range Object(value) {
-		all = append(all, Leaves(at+Pointer(name), member)...)
-	}
-	if List(value) == nil && Object(value) == nil {
-		all = append(all, Leaf{at, value})
-	}
-	return all
-}
-
 var (
 	escaper   = strings.NewReplacer("~", "~0", "/", "~1")
 	unescaper = strings.NewReplacer("~1", "/", "~0", "~", "%7B", "{", "%7D", "}")
@@ -97,6 +77,24 @@ func Lookup(root any, reference string) any {
 		node = child(node, token)
 	}
 	return node
+}
+
+// With returns a value that has another one at a JSON Pointer. Objects on the way are copied, and made where there is none.
+func With(value any, pointer string, inner any) any {
+	if pointer == "" {
+		return inner
+	}
+	token, below, hasBelow := strings.Cut(pointer[1:], "/")
+	if hasBelow {
+		below = "/" + below
+	}
+	object := maps.Clone(Object(value))
+	if object == nil {
+		object = map[string]any{}
+	}
+	name := Unescape(token)
+	object[name] = With(object[name], below, inner)
+	return object
 }
 
 // child returns the member or item of a node that a token of a pointer names, or nil.

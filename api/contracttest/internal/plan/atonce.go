@@ -97,7 +97,7 @@ func changesOnce(t *draft.Trial, x *resources.Resource, method string) {
 // changesOf are calls that change a thing, each to other values: a change to what is there may leave the ETag. None, if
 // the values do not differ.
 func changesOf(d *draft.Draft, operation *document.Operation, thing *scenario.Thing, etag string) (calls []scenario.Call) {
-	described := operation.BodySchema()
+	described := operation.ThingSchema()
 	if described == nil {
 		return nil
 	}

@@ -129,10 +129,10 @@ func (c *condition) run() {
 // replacement is the body of a PUT that changes the thing, or nil if there is none.
 func (c *condition) replacement() any {
 	put := c.resource.Operations[http.MethodPut]
-	if put == nil || put.BodySchema() == nil {
+	if put == nil || put.ThingSchema() == nil {
 		return nil
 	}
-	return c.Values.Varied(put.BodySchema())
+	return c.Values.Varied(put.ThingSchema())
 }
 
 // createAgain creates the thing with new values, so that its versions before are not current by chance.

@@ -18,7 +18,7 @@ import (
 // defaultsOf are the defaults of members that a create may leave out, by name.
 func defaultsOf(generator *values.Generator, x *resources.Resource) map[string]any {
 	defaults := map[string]any{}
-	described := x.Create.BodySchema()
+	described := x.Create.ThingSchema()
 	for _, name := range generator.Names(described) {
 		property := generator.Property(described, name)
 		sent := append(slices.Clip(generator.Flatten(described).Required), x.Member)
@@ -60,7 +60,7 @@ func takesDefaults(t *draft.Trial, x *resources.Resource) {
 		t.NotTested("a create without what has a default was refused")
 	}
 	got, _ := t.Read(thing)
-	object := got.Object()
+	object := x.Shown(got)
 	for name, value := range defaults {
 		have, isShown := object[name]
 		isKept := !isShown || draft.KeepsLeniently(value, have)

@@ -145,7 +145,7 @@ func TestPlainTest(t *testing.T) {
 			t.Errorf("of %s it is %q, %v", id, test.Name, ok)
 		}
 	}
-	if inferred := p.Inferred(); len(inferred) != 1 || !strings.HasPrefix(inferred[0], "createNote creates what {id} names") {
+	if inferred := p.Resources.Inferred; len(inferred) != 1 || !strings.HasPrefix(inferred[0], "createNote creates what {id} names") {
 		t.Errorf("inferred was %q", inferred)
 	}
 }

@@ -68,7 +68,7 @@ func (t *listTest) filters(parameter string) {
 // property is the schema of the member in the body of a create, from which the values are drawn: a list may show
 // the member with another schema.
 func (f *filter) property() *schema.Schema {
-	return f.Draft.Values.WithoutNull(f.Draft.Values.Property(f.list.Resource.Create.BodySchema(), f.member))
+	return f.Draft.Values.WithoutNull(f.Draft.Values.Property(f.list.Resource.Create.ThingSchema(), f.member))
 }
 
 // create creates the i-th resource, and sees which value the service has for it. An inferred resource may
@@ -77,8 +77,7 @@ func (f *filter) create(i int) {
 	value := f.choose(i)
 	f.values = append(f.values, value)
 	thing := f.list.Resource.Thing(nil)
-	create := f.list.Resource.Create
-	thing.Sent = jsonvalue.Object(f.Lessons.Value(create, f.Draft.Values.Varied(create.BodySchema())))
+	thing.Sent = f.Varied(f.list.Resource, thing)
 	thing.Sent[f.member] = f.sent(i, value)
 	f.things = append(f.things, thing)
 	f.Create(thing)
@@ -89,7 +88,7 @@ func (f *filter) create(i int) {
 	if !isRead {
 		return
 	}
-	f.values[i] = got.Object()[f.member]
+	f.values[i] = f.list.Resource.Shown(got)[f.member]
 	isSame := i == 1 && jsonvalue.Same(f.values[1], f.values[0])
 	if f.values[i] == nil || isSame {
 		f.NotTested(scenario.NotTested("the service has other values of " + f.member + " than a create sends"))

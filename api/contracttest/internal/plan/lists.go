@@ -287,14 +287,14 @@ func (t *listTest) isNotListed(deleted *scenario.Thing, item map[string]any) {
 // showsSame fails if a read shows a thing otherwise than the list does.
 func (t *listTest) showsSame(thing *scenario.Thing, items map[string]map[string]any, before map[string]any) {
 	if got, isRead := t.Read(thing); isRead {
-		t.Check(t.isShown(thing, got.Object(), items[fmt.Sprint(thing.ID)], before))
+		t.Check(t.isShown(thing, t.list.Resource.Shown(got), items[fmt.Sprint(thing.ID)], before))
 	}
 }
 
 // isShown compares an item of the list with what a read shows. If they have different schemas, only what
 // is as it was before a change is wrong.
 func (t *listTest) isShown(thing *scenario.Thing, read, item, before map[string]any) error {
-	for _, name := range t.Values.Names(t.list.Resource.Create.BodySchema()) {
+	for _, name := range t.Values.Names(t.list.Resource.Create.ThingSchema()) {
 		have, isListed := item[name]
 		want, isRead := read[name]
 		isComparable := isListed && isRead
@@ -317,9 +317,6 @@ func (t *listTest) showsWhole() bool {
 	if result == nil || get == nil {
 		return false
 	}
-	array := t.Values.Flatten(result)
-	if t.list.Items != "" {
-		array = t.Values.Property(array, t.list.Items)
-	}
-	return array != nil && schema.IsSame(array.Items2020, get.Result())
+	item := schema.At(result, t.list.ItemsAt()+"/0"+t.list.Item.Members)
+	return schema.IsSame(item, get.ThingResult())
 }

@@ -116,8 +116,8 @@ func (l *location) compare(got scenario.Interaction, sent map[string]any) error 
 	if err := l.draft.Shows(got, sent, l.get); err != nil {
 		return err
 	}
-	id := l.created.Member(member)
-	other := got.Member(member)
+	id := l.resource.Create.GivenBy(l.created)[member]
+	other := l.get.GivenBy(got)[member]
 	isNamed := l.resource.IsAssigned && member != ""
-	return scenario.Require(!isNamed || id == other, "the response to a create has %s %v, but Location leads to %v", member, id, other)
+	return scenario.Require(!isNamed || jsonvalue.Same(id, other), "the response to a create has %s %v, but Location leads to %v", member, id, other)
 }

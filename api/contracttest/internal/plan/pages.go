@@ -41,15 +41,15 @@ const (
 // pageOf reads the items of a page and their identities.
 func pageOf(l *resources.List, x scenario.Interaction) (found page, err error) {
 	value, _ := x.Value() // what is no JSON is no list
-	if object := jsonvalue.Object(value); object != nil {
-		value = object[l.Items]
+	if jsonvalue.Object(value) != nil {
+		value = jsonvalue.Lookup(value, "#"+l.ItemsAt())
 	}
 	array, isArray := value.([]any)
 	if !isArray {
 		return page{}, scenario.Brokenf("the response is not a list: %.300s", x.Body)
 	}
 	for _, item := range array {
-		object := jsonvalue.Object(item)
+		object := l.Item.Thing(item)
 		if object == nil {
 			return page{}, scenario.Brokenf("the list has an item that is not an object: %.300s", x.Body)
 		}
@@ -197,9 +197,6 @@ func (r *reader) seemsFull(size int) bool {
 // nextOf is the member of a response that leads to the next page, as text. It is empty on the last page, where
 // services leave it out, or have null.
 func nextOf(l *resources.List, x scenario.Interaction) string {
-	var value any = x.Object()
-	for name := range strings.SplitSeq(l.Next, "/") {
-		value = jsonvalue.Object(value)[name]
-	}
-	return fmt.Sprint(cmp.Or(value, any("")))
+	value, _ := x.Value() // what is no JSON has none
+	return fmt.Sprint(cmp.Or(jsonvalue.Lookup(value, "#"+resources.At(l.Next)), any("")))
 }

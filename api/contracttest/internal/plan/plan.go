@@ -146,9 +146,6 @@ func New(judge *judge.Judge, settings Settings) *Planner {
 	}
 }
 
-// Inferred has a sentence for each thing that was inferred.
-func (p *Planner) Inferred() []string { return p.Resources.Inferred }
-
 // Needs are the names of what a request of an operation must have: parameters, and members of the body.
 func (p *Planner) Needs(operation *document.Operation) (names []string) {
 	for _, parameter := range operation.Parameters {

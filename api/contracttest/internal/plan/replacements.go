@@ -26,7 +26,7 @@ var merges = regexp.MustCompile(`(?i)partial|merg|omit|unchanged|absent|missing|
 //	GET /tools/7                              must not have the note "n"
 func putRemoves(t *draft.Trial, x *resources.Resource) {
 	put := x.Operations[http.MethodPut]
-	described := put.BodySchema()
+	described := put.ThingSchema()
 	if described == nil || merges.MatchString(put.Says) {
 		t.NotTested("the document does not say that it replaces")
 	}
@@ -58,7 +58,7 @@ func leaveOut(t *draft.Trial, x *resources.Resource, described *schema.Schema) (
 	before, _ := t.Read(thing)
 	t.Accepted(http.MethodPut, thing, least)
 	after, _ := t.Read(thing)
-	return removal{before.Object(), after.Object()}
+	return removal{x.Shown(before), x.Shown(after)}
 }
 
 // bothKeep reports whether two resources have kept different values of a member. What both have alike may be a

@@ -166,7 +166,7 @@ func readSeesCreate(t *draft.Trial, x *resources.Resource) {
 // drawnBodies draws some of the bodies at the edges of the schema of a create. Not all are sent: their
 // constraints have tests of their own, and here it is what is stored that matters.
 func drawnBodies(d *draft.Draft, x *resources.Resource) (bodies []map[string]any) {
-	described := x.Create.BodySchema()
+	described := x.Create.ThingSchema()
 	if described == nil {
 		return nil
 	}
@@ -186,7 +186,7 @@ const noJSONBody scenario.NotTested = "the body is not JSON"
 
 // bodySchema is the schema of the body of an operation. Without one the test ends.
 func bodySchema(t *draft.Trial, operation *document.Operation) *schema.Schema {
-	described := operation.BodySchema()
+	described := operation.ThingSchema()
 	if described == nil {
 		t.NotTested(noJSONBody)
 	}
@@ -242,7 +242,7 @@ func writeAndRead(t *draft.Trial, method string, thing *scenario.Thing, body, kn
 // member that the service sets itself, or that has a default, may have any value.
 func afterReplacement(d *draft.Draft, x *resources.Resource, body map[string]any) map[string]any {
 	known := map[string]any{}
-	for name, property := range d.Values.Flatten(x.Operations[http.MethodPut].BodySchema()).Properties {
+	for name, property := range d.Values.Flatten(x.Operations[http.MethodPut].ThingSchema()).Properties {
 		value, isSent := body[name]
 		isClear := isSent || !x.IsInferred
 		if isClear && !isOfService(d, x, name, property) {

@@ -118,21 +118,18 @@ func (c *single) request(thing *scenario.Thing) scenario.Request {
 		request.Path = c.use.Fill(c.Operation, request.Path, thing)
 	}
 	if c.use.IsOn(c.Operation) && c.why == nil {
-		request.Body = withMember(c.body, c.use.Member, thing.ID)
+		request.Body = c.withIdentity(thing)
 	}
 	return draft.Encoded(c.Operation, request)
 }
 
-// withMember sets a member of an object that has it.
-func withMember(body []byte, name string, value any) []byte {
-	// A body that is no JSON has no member.
-	decoded, _ := jsonvalue.Decode(body)
-	object := jsonvalue.Object(decoded)
-	if _, has := object[name]; !has {
-		return body
+// withIdentity is the body with the identity of a thing, if it has one.
+func (c *single) withIdentity(thing *scenario.Thing) []byte {
+	decoded, _ := jsonvalue.Decode(c.body) // what is no JSON has none
+	if same := c.use.WithIdentity(c.Operation, decoded, thing.ID); !jsonvalue.Same(same, decoded) {
+		return jsonvalue.Encode(same)
 	}
-	object[name] = value
-	return jsonvalue.Encode(object)
+	return c.body
 }
 
 // test is the test of the request: what is in its way is removed, what it needs is created, and then the

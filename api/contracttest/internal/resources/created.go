@@ -49,9 +49,9 @@ func (x *Resource) IdentityIn(operation *document.Operation, got scenario.Intera
 	if !x.IsAssigned {
 		// A service may take a body that is wrong behind its first value.
 		sent, _ := jsonvalue.DecodeLoosely(got.RequestBody)
-		return jsonvalue.Object(sent)[x.Member]
+		return operation.Takes.Thing(sent)[x.Member]
 	}
-	if id := got.Object()[x.Member]; id != nil {
+	if id := operation.GivenBy(got)[x.Member]; id != nil {
 		return id
 	}
 	// No path, if it leads elsewhere.

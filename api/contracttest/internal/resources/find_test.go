@@ -228,10 +228,10 @@ getNote: {id} is of createNote`
 `, `createNote: assigned "note-id" of string, inferred
   GET getNote
 getNote: {note_id} is of createNote`},
-		"a name that begins with id": {`
+		"another name than that of the parameter": {`
   /notes: {post: {operationId: createNote, responses: {"201": {description: A note., content: {application/json: {schema: {type: object, properties: {id: {type: string}}}}}}}}}
   /notes/{idea}: {parameters: [{name: idea, in: path, required: true, schema: {type: string}}], ` + get + `}
-`, ""},
+`, strings.Replace(strings.ReplaceAll(one, "{id}", "{idea}"), `""`, `"id"`, 1)},
 		"PUT creates": {`
   /notes/{id}:
     ` + id + `

@@ -1,7 +1,9 @@
 package resources
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -48,26 +50,73 @@ func (s *Set) inferResource(get *document.Operation, above string) {
 	create := s.inferredCreate(above, x.Replace)
 	parent := s.parentOf(get)
 	isOrphan := parent == nil && s.needsParentOf(get)
-	if !s.Infers(create) || isOrphan {
+	switch {
+	case create == nil:
+		s.miss(get, "no operation at the path above creates what it reads")
+		return
+	case isOrphan:
+		s.miss(get, "no test can create what its path names before")
+		return
+	case !s.Infers(create):
 		return
 	}
 	found := s.identify(create, get)
-	if found == nil || s.isDeclared(create, get) {
+	if s.isDeclared(create, get) {
 		return
 	}
 	x.Create = create.ID
+	if found == nil {
+		s.miss(get, "no member of what "+create.ID+" takes or responds with identifies what it reads")
+		x.ID = unknown
+		x.Assigned = true
+		s.stub.Resources = append(s.stub.Resources, x)
+		return
+	}
 	x.ID = found.member
 	x.Assigned = found.assigned
 	s.addResource(x, true)
 	// One that a link has declared is below nothing: only a create without path parameters has links to follow.
 	if added := s.CreatedBy(create.ID); added != nil {
 		added.Parent = parent
+		added.IsGuessed = found.guessed
 	}
 	takes := slices.DeleteFunc([]string{x.Read, x.Replace, x.Change, x.Delete}, func(name string) bool {
 		return name == "" || name == x.Create
 	})
 	s.Inferred = append(s.Inferred, fmt.Sprintf("%s creates what {%s} names in %s: it is in %s",
 		x.Create, get.PathNames[len(get.PathNames)-1], strings.Join(takes, ", "), found.where))
+}
+
+// unknown is what the options have to say.
+const unknown = "…"
+
+// miss notes why an operation is not known to be on what another one creates, unless that is known.
+func (s *Set) miss(operation *document.Operation, why string) {
+	if s.uses[operation] == nil && !s.IsLeftOut(operation) {
+		s.missed[why] = append(s.missed[why], operation.ID)
+	}
+}
+
+// mostMissed is how many operations are named that lack the same.
+const mostMissed = 5
+
+// NotInferred has a sentence for each reason why something was not inferred.
+func (s *Set) NotInferred() (sentences []string) {
+	for _, why := range slices.Sorted(maps.Keys(s.missed)) {
+		names := s.missed[why]
+		text := strings.Join(names[:min(len(names), mostMissed)], ", ")
+		if more := len(names) - mostMissed; more > 0 {
+			text += fmt.Sprintf(" and %d more", more)
+		}
+		sentences = append(sentences, text+": "+why)
+	}
+	return sentences
+}
+
+// Stub is what the options should have of what was not inferred, as JSON to be filled in; empty: nothing.
+func (s *Set) Stub() string {
+	text, _ := json.Marshal(s.stub) // of texts and booleans
+	return strings.TrimPrefix(string(text), "{}")
 }
 
 // needsParentOf reports whether what an operation reads is below something that the options do not give.
@@ -166,6 +215,7 @@ func (s *Set) isDeclared(create, get *document.Operation) bool {
 type identification struct {
 	member   string // of the body or the response; empty: of neither
 	assigned bool   // by the service
+	guessed  bool   // the member has another name than the parameter
 	where    string // for people
 }
 
@@ -189,19 +239,39 @@ func (s *Set) identify(create, get *document.Operation) *identification {
 		return !s.values.IsAbsent(member) && fits(name, member)
 	}
 	names := identityNames(parameter.Name)
-	body := create.BodySchema()
+	received, gives := s.find(create.Result(), create.BodySchema(), func(of *schema.Schema) string { return s.memberNamed(of, names, fits) })
+	takes := s.takes(create, gives)
+	body := takes.Schema(create.BodySchema())
 	sent := s.memberNamed(body, names, isSent)
-	received := s.memberNamed(create.Result(), names, fits)
 	isRequired := sent != "" && slices.Contains(s.values.Flatten(body).Required, sent)
 	switch {
 	case isRequired, sent != "" && received == "":
-		return s.chosen(s.values.Property(body, sent), sent, "the member "+sent+" of its body")
+		member := takes.NameOf(sent)
+		return s.chosen(s.values.Property(body, sent), member, "the member "+member+" of its body")
 	case received != "":
-		return assigned(received, "the member "+received+" of its response")
+		member := gives.NameOf(received)
+		return assigned(member, "the member "+member+" of its response")
 	case create.SendsLocation():
 		return assigned("", "Location")
 	}
-	return nil
+	return s.guess(create, fits)
+}
+
+// guess finds an identity with a name that is usual for one, and not that of the parameter: a failure with it counts only if
+// what is created can be read by it.
+//
+//	201 {"user_id": 7}            GET /users/{name}
+func (s *Set) guess(create *document.Operation, fits func(string, *schema.Schema) bool) *identification {
+	path := strings.Split(strings.TrimSuffix(create.Template, "/"), "/")
+	noun := strings.TrimSuffix(PlainName(path[len(path)-1]), "s")
+	isUsual := func(of *schema.Schema) string { return s.memberNamed(of, []string{noun + "id", "id", "uuid"}, fits) }
+	member, gives := s.find(create.Result(), create.BodySchema(), isUsual)
+	if member == "" {
+		return nil
+	}
+	found := assigned(gives.NameOf(member), "the member "+gives.NameOf(member)+" of its response, as is usual")
+	found.guessed = true
+	return found
 }
 
 // chosen is an identity that the client chooses, or nil if none can be drawn.

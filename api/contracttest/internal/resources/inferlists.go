@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
@@ -28,7 +29,10 @@ func (s *Set) findLists() {
 		operation := s.document.Operation(declared.Operation)
 		x := s.CreatedBy(declared.Create)
 		if operation != nil && x != nil && !s.IsLeftOut(operation) {
-			s.Lists = append(s.Lists, &List{List: declared, ReadBy: operation, Resource: x})
+			l := &List{List: declared, ReadBy: operation, Resource: x}
+			item := schema.At(operation.Result(), l.ItemsAt()+"/0")
+			l.ID, l.Item = s.placed(item, declared.ID)
+			s.Lists = append(s.Lists, l)
 		}
 	}
 	for _, x := range s.All {
@@ -55,6 +59,10 @@ func (s *Set) inferList(x *Resource) {
 	}
 	items := s.inferItems(l)
 	if items == nil {
+		s.miss(operation, "no array of its response, or more than one, has the member that identifies what "+x.Create.ID+" creates")
+		l.Items = unknown
+		l.ID = x.identityName()
+		s.stub.Lists = append(s.stub.Lists, l.List)
 		return
 	}
 	for _, parameter := range operation.Parameters {
@@ -84,41 +92,56 @@ func (s *Set) canBeList(operation *document.Operation, x *Resource) bool {
 //
 //	[{"id": 7}, {"id": 8}]                       the response itself is the list
 //	{"items": [{"id": 7}], "next_cursor": "x"}   the member items is it
+//	{"data": {"items": [{"id": 7}]}}             /data/items is it
 func (s *Set) inferItems(l *List) (items *schema.Schema) {
 	whole := l.ReadBy.Result()
 	if whole == nil {
 		return nil
 	}
-	if item, identity := s.itemOf(l, s.values.Flatten(whole)); identity != "" {
-		l.ID = identity
+	if item := s.itemOf(l, s.values.Flatten(whole)); item != nil {
 		return item
 	}
+	tops, inners := map[string]*schema.Schema{}, map[string]*schema.Schema{}
 	for _, name := range s.values.Names(whole) {
-		member := s.values.Property(whole, name)
-		s.inferNext(l, name, member)
-		item, identity := s.itemOf(l, member)
-		switch {
-		case identity == "":
-		case items != nil:
-			return nil
-		default:
-			items = item
-			l.ID = identity
-			l.Items = name
+		tops[name] = s.values.Property(whole, name)
+		s.inferNext(l, name, tops[name])
+		for _, inner := range s.values.Names(tops[name]) {
+			inners[jsonvalue.Pointer(name, inner)] = s.values.Property(tops[name], inner)
 		}
+	}
+	return cmp.Or(s.onlyList(l, tops), s.onlyList(l, inners))
+}
+
+// onlyList is the schema of the things in one of some members, if exactly one is a list of them.
+func (s *Set) onlyList(l *List, members map[string]*schema.Schema) (items *schema.Schema) {
+	for at, member := range members {
+		item := s.itemOf(l, member)
+		if item == nil {
+			continue
+		}
+		if items != nil {
+			return nil
+		}
+		items = item
+		l.Items = at
 	}
 	return items
 }
 
-// itemOf returns the schema of the items of an array, and the member of them that is their identity. Without
-// one it is empty.
-func (s *Set) itemOf(l *List, array *schema.Schema) (item *schema.Schema, identity string) {
+// itemOf returns the schema of the things in an array, and notes where they have their identity; nil: nowhere.
+func (s *Set) itemOf(l *List, array *schema.Schema) *schema.Schema {
 	if schema.TypeOf(array) != "array" {
-		return nil, ""
+		return nil
 	}
-	item = schema.Of(array.Items2020)
-	isAny := func(string, *schema.Schema) bool { return true }
-	return item, s.memberNamed(item, identityNames(l.Resource.identityName()), isAny)
+	item := schema.Of(array.Items2020)
+	names := identityNames(l.Resource.identityName())
+	identity, w := s.find(item, nil, func(of *schema.Schema) string { return s.memberNamed(of, names, anyMember) })
+	if identity == "" {
+		return nil
+	}
+	l.ID = identity
+	l.Item = w
+	return schema.At(item, w.Members)
 }
 
 // identityName is the name of the member that identifies a resource. Where only Location or the path has the

@@ -55,7 +55,7 @@ open: {key} is of createKey`
 		{"open", "key", "$request.query.id", "", "createKey, link to open by $request.query.id"},
 		{"open", "key", "$response", "", "createKey, link to open by $response"},
 		{"open", "key", "$url.body#/id", "", "createKey, link to open by $url.body#/id"},
-		{"open", "key", "$response.body#/data/id", "", "createKey, link to open: only a POST without path parameters can be followed"},
+		{"open", "key", "$response.body#/data/id", assigned, ""},
 		{"tryKey", "key", "$response.body#/id", "", "createKey, link to tryKey: only a POST without path parameters can be followed"},
 		{"noOperation", "key", "$response.body#/id", "", "createKey, link to noOperation: only a POST without path parameters can be followed"},
 		{"open", "lock", "$response.body#/id", "createKey: no identity", ""},

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
@@ -18,7 +19,20 @@ type List struct {
 	ReadBy     *document.Operation
 	Resource   *Resource
 	IsInferred bool
+	// Item is where an item has the thing.
+	Item document.Wrapping
 }
+
+// At is the JSON Pointer of a member that the options name, or have as a pointer; "meta/next" is one, too.
+func At(named string) string {
+	if named == "" {
+		return ""
+	}
+	return "/" + strings.TrimPrefix(named, "/")
+}
+
+// ItemsAt is the JSON Pointer of the items.
+func (l *List) ItemsAt() string { return At(l.Items) }
 
 // Parameter returns a parameter of the query, or nil. Most lists lack most of those that are asked for.
 func (l *List) Parameter(name string) *document.Parameter {

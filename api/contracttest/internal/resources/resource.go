@@ -27,6 +27,8 @@ type Resource struct {
 	Identity *schema.Schema
 	// IsInferred means that the document does not say all this.
 	IsInferred bool
+	// IsGuessed means that the member that identifies it has not the name of the parameter.
+	IsGuessed bool
 	// Parent is what it is below, which the path of the create names; or nil.
 	Parent *Resource
 }
@@ -124,14 +126,20 @@ func (u *Use) IsNamedBy(operation *document.Operation, parameter string) bool {
 	return false
 }
 
-// WithIdentity returns a body whose identity, if it has one, is that of the path: two that differ are a mistake that
-// only some services refuse.
-func (u *Use) WithIdentity(body, id any) any {
-	object := jsonvalue.Object(body)
-	if object[u.Member] == nil {
+// Shown is the thing in a response to a read, or nil.
+func (x *Resource) Shown(read scenario.Interaction) map[string]any {
+	if get := x.Operations[http.MethodGet]; get != nil {
+		return get.GivenBy(read)
+	}
+	return nil
+}
+
+// WithIdentity returns the body of an operation whose identity, if it has one, is that of the path: two that differ are a
+// mistake that only some services refuse.
+func (u *Use) WithIdentity(operation *document.Operation, body, id any) any {
+	place := operation.Takes.IdentityOf(u.Member)
+	if jsonvalue.Lookup(body, "#"+place) == nil {
 		return body
 	}
-	same := maps.Clone(object)
-	same[u.Member] = id
-	return same
+	return jsonvalue.With(body, place, id)
 }

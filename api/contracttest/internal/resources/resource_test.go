@@ -110,7 +110,7 @@ func TestWithIdentity(t *testing.T) {
 		`["id"]`:                `["id"]`,
 	} {
 		value, _ := jsonvalue.Decode([]byte(body))
-		if got := string(jsonvalue.Encode(use.WithIdentity(value, "a"))); got != want {
+		if got := string(jsonvalue.Encode(use.WithIdentity(s.document.Operation("putTool"), value, "a"))); got != want {
 			t.Errorf("%s becomes %s, want %s", body, got, want)
 		}
 		if kept := string(jsonvalue.Encode(value)); kept != body {

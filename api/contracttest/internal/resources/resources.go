@@ -44,10 +44,10 @@ import (
 
 // Declarations are what the options say of resources and lists.
 type Declarations struct {
-	Resources []scenario.Resource
-	Lists     []scenario.List
+	Resources []scenario.Resource `json:",omitempty"`
+	Lists     []scenario.List     `json:",omitempty"`
 	// Operations that no test sends a request of, each with the reason.
-	LeaveOut map[string]string
+	LeaveOut map[string]string `json:"-"`
 }
 
 // Set are the resources and lists of a document.
@@ -57,6 +57,8 @@ type Set struct {
 	// A sentence for each thing that was inferred.
 	Inferred []string
 
+	missed   map[string][]string // operations, by the reason why nothing was inferred of them
+	stub     Declarations        // what the options should have of them
 	declared Declarations
 	document *document.Document
 	values   *values.Generator
@@ -70,6 +72,7 @@ func Find(of *document.Document, generator *values.Generator, declared Declarati
 		document: of,
 		values:   generator,
 		uses:     map[*document.Operation]*Use{},
+		missed:   map[string][]string{},
 	}
 	s.findResources()
 	s.findLists()
@@ -109,11 +112,13 @@ func (s *Set) addLink(from *document.Operation, link *document.Link) {
 	for parameter, expression := range link.Parameters {
 		source, member, isBody := strings.Cut(fmt.Sprint(expression), ".body#/")
 		isKnown := slices.Contains([]string{"$request", "$response"}, source)
-		isTop := !strings.Contains(member, "/")
+		if strings.Contains(member, "/") {
+			member = "/" + member
+		}
 		switch {
 		case !isBody, !isKnown:
 			s.document.Unsupport(from.ID, "link to %s by %v", link.OperationID, expression)
-		case !isTop, !canFollow(from, to):
+		case !canFollow(from, to):
 			s.document.Unsupport(from.ID, "link to %s: only a POST without path parameters can be followed", link.OperationID)
 		default:
 			of := scenario.Resource{ID: member, Assigned: source == "$response"}
@@ -161,9 +166,15 @@ func (s *Set) addUse(create, operation *document.Operation, declared scenario.Re
 	x := first(s.All, func(x *Resource) bool { return x.Create == create })
 	if x == nil {
 		x = &Resource{
-			Create: create, Member: declared.ID, IsAssigned: declared.Assigned, IsInferred: inferred,
+			Create: create, IsAssigned: declared.Assigned, IsInferred: inferred,
 			Operations: map[string]*document.Operation{},
 		}
+		if x.IsAssigned {
+			x.Member, create.Gives = s.placed(create.Result(), declared.ID)
+		} else {
+			x.Member, create.Takes = s.placed(create.BodySchema(), declared.ID)
+		}
+		s.wrap(x, create)
 		s.markIdentity(x)
 		s.All = append(s.All, x)
 	}
@@ -176,13 +187,14 @@ func (s *Set) addUse(create, operation *document.Operation, declared scenario.Re
 		x.Identity, _ = document.ParameterSchema(described)
 	}
 	x.Operations[operation.Method] = operation
+	s.wrap(x, operation)
 	s.uses[operation] = &Use{x, parameter}
 }
 
 // markIdentity makes the member of the body of a create an identity, also one that the service may not take
 // over. Values of that member are drawn fresh from then on, in every test of the operation.
 func (s *Set) markIdentity(x *Resource) {
-	body := x.Create.BodySchema()
+	body := x.Create.ThingSchema()
 	if body == nil {
 		return
 	}

@@ -137,18 +137,26 @@ var hashSeed = maphash.MakeSeed()
 
 // valuesOf are what a request has: its path, parameters, and members of a body with their places.
 func valuesOf(request scenario.Request) (values []uint64) {
-	add := func(at, value string) { values = append(values, maphash.String(hashSeed, at+"="+value)) }
+	var add func(at string, value any)
+	add = func(at string, value any) {
+		isWhole := true
+		jsonvalue.Map(value, func(name string, inner any) any {
+			isWhole = false
+			add(at+"/"+name, inner)
+			return nil
+		})
+		if isWhole {
+			values = append(values, maphash.String(hashSeed, fmt.Sprint(at, "=", value)))
+		}
+	}
 	add("path", request.Path)
 	for _, pair := range request.Query {
 		add("query", pair)
 	}
 	add("body", string(request.Body))
-	if len(request.Body) > mostOfValues {
-		return values
-	}
-	body, _ := jsonvalue.DecodeLoosely(request.Body) // of another form it is one value
-	for _, place := range jsonvalue.Leaves("", body) {
-		add(place.At, fmt.Sprint(place.Value))
+	if len(request.Body) <= mostOfValues {
+		body, _ := jsonvalue.DecodeLoosely(request.Body) // of another form it is one value
+		add("body", body)
 	}
 	return values
 }
