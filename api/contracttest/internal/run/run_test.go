@@ -289,11 +289,3 @@ func TestReceiveEvent(t *testing.T) {
 		t.Errorf("received %q, %v", received, err)
 	}
 }
-
-// silence is a service that never responds.
-type silence struct{}
-
-func (silence) RoundTrip(r *http.Request) (*http.Response, error) {
-	<-r.Context().Done()
-	return nil, r.Context().Err()
-}
