@@ -23,6 +23,7 @@ const (
 	plain                   // the plainest valid request of its operation
 	deep                    // one more test of its promise, or a random body
 	robustness              // it may end the service
+	lengthy                 // its body is long, on which some services hang, and then nothing else can be tested
 	clearing                // it deletes what all others need
 )
 
@@ -90,6 +91,7 @@ func (y *yielding) robustness() {
 	if !y.isRobust {
 		y.isRobust = true
 		y.phase(robustnessPhase, y.singles(robustness))
+		y.phase(robustnessPhase, y.singles(lengthy))
 	}
 }
 

@@ -49,6 +49,9 @@ func (m *singleMaker) isNotTested() bool {
 	return m.operation.NeedsUnread || m.operation.LacksBody || m.whyNotTested(m.operation) != ""
 }
 
+// longestPlain is the longest body of which no service is known to hang.
+const longestPlain = 4 << 10
+
 // putInOrder says when each test runs, and lists the promises, each once.
 func (m *singleMaker) putInOrder() {
 	seen := map[scenario.Promise]bool{}
@@ -65,6 +68,8 @@ func (m *singleMaker) putInOrder() {
 			c.order = robustness
 		case isDelete(m.operation) && c.use == nil: // it may be all that there is
 			c.order = clearing
+		case seen[c.promise] && len(c.body) > longestPlain:
+			c.order = lengthy
 		case seen[c.promise], c.isDrawn:
 			c.order = deep
 		}

@@ -14,7 +14,7 @@ var RobustnessBodies = []string{
 }
 
 // RobustnessTexts are values of parameters in a path or a query, as they are sent, to the same end.
-var RobustnessTexts = []string{"%00", "%0A", "%7F", "%FF", "%25", "%20", "-", "-1", "99999999999999999999", "%F0%9F%8C%B5", "%22"}
+var RobustnessTexts = []string{"%00", "%0A", "%7F", "%FF", "%25", "%20", "-", "-1", "99999999999999999999", "%F0%9F%8C%B5", "%27%22"}
 
 // RobustnessEntityTags are values of If-Match and If-None-Match without the quotes that an entity tag has, to the same end: a
 // service may refuse them or not (RFC 9110, section 8.8.3). The last one has one quote, which is the first and the last.
