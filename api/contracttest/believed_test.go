@@ -240,6 +240,28 @@ func projects() *http.ServeMux {
 	return mux
 }
 
+// passwords changes those of users that it knows, and calls all others a wrong request.
+func passwords() *http.ServeMux {
+	mux, kept := http.NewServeMux(), newShelf()
+	mux.Handle("POST /users", kept.locked(func(r *http.Request) (int, any, error) {
+		user, err := readObject(r, map[string]member{"name": {true, ofLength(1, 99)}})
+		if err != nil {
+			return 0, nil, err
+		}
+		kept.add(user)
+		return http.StatusCreated, object{"status": "added"}, nil
+	}))
+	mux.Handle("PUT /users/{name}/password", kept.locked(func(r *http.Request) (int, any, error) {
+		_, err := readObject(r, map[string]member{"password": {true, ofLength(1, 40)}})
+		isUser := func(user object) bool { return user["name"] == r.PathValue("name") }
+		if err == nil && !slices.ContainsFunc(kept.all(), isUser) {
+			err = refused{http.StatusBadRequest, "no such user"}
+		}
+		return http.StatusNoContent, nil, err
+	}))
+	return mux
+}
+
 // tags have names of their own, and say when they were seen last. To delete what is gone is no failure.
 func tags() *http.ServeMux {
 	mux, kept := http.NewServeMux(), newShelf()
@@ -409,6 +431,7 @@ func TestRightServices(t *testing.T) {
 		"integer-5.0":            {service: constant("GET /p", `{"n":5.0}`)},
 		"providers":              {service: providers},
 		"projects":               {service: projects},
+		"passwords":              {service: passwords},
 		"unique-names":           {service: tags},
 		"two-schemes":            {service: twoSchemes, header: basic},
 		"wrapped":                {service: wrapped},

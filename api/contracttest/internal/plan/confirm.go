@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"maps"
 	"net/http"
 	"net/url"
@@ -23,7 +24,7 @@ import (
 // wrongValue are statuses that say that something in a request is wrong.
 var wrongValue = []int{http.StatusBadRequest, http.StatusUnprocessableEntity}
 
-// canBeConfirmed reports whether a request was refused that has one value, in the body or the query, that may be why.
+// canBeConfirmed reports whether a request was refused that has one value, in the body, the query or the path, that may be why.
 func (s *surroundings) canBeConfirmed(status int) bool {
 	if s.promise.Duty != scenario.MustAccept || s.promise.Place == "" {
 		return false
@@ -32,7 +33,7 @@ func (s *surroundings) canBeConfirmed(status int) bool {
 	case scenario.BodyKeyword:
 		return slices.Contains(wrongValue, status) && s.Operation.HasJSON()
 	case scenario.ParameterKeyword:
-		return slices.Contains(append(wrongValue, http.StatusNotFound), status) && s.Operation.Parameter("query", s.promise.Place) != nil
+		return slices.Contains(append(wrongValue, http.StatusNotFound), status) && s.named() != nil
 	}
 	return false
 }
@@ -42,16 +43,26 @@ func knowsSome(name string) error {
 	return scenario.NotTested("the service refuses an ordinary " + name + ", too: give one that it knows with --value " + name + "=…")
 }
 
-// confirmParameter is confirm for a parameter of the query.
+// named is the parameter of the query or the path that a test is about, or nil. One that names what the test has created is none.
+func (s *surroundings) named() *document.Parameter {
+	if s.use.IsNamedBy(s.Operation, s.promise.Place) {
+		return nil
+	}
+	return cmp.Or(s.Operation.Parameter("query", s.promise.Place), s.Operation.Parameter("path", s.promise.Place))
+}
+
+// confirmParameter is confirm for a parameter of the query or the path.
 func (s *surroundings) confirmParameter(sent scenario.Request) error {
-	parameter := s.Operation.Parameter("query", s.promise.Place)
+	parameter := s.named()
 	wanted, _ := document.ParameterSchema(parameter)
 	if text, isOrdinary := s.ordinaryText(wanted); isOrdinary {
-		other := sent
-		own := url.QueryEscape(parameter.Name) + "="
-		other.Query = slices.DeleteFunc(slices.Clone(sent.Query), func(pair string) bool { return strings.HasPrefix(pair, own) })
-		other.Query = append(other.Query, own+url.QueryEscape(text))
-		if s.Send(other, scenario.Expectation{}).Status >= http.StatusBadRequest {
+		other, _ := s.filled(s.Draft)
+		if parameter.In == "query" {
+			other.Set(parameter, url.QueryEscape(parameter.Name)+"="+url.QueryEscape(text))
+		} else {
+			other.Set(parameter, url.PathEscape(text))
+		}
+		if s.Send(other.request(s.thing), scenario.Expectation{}).Status >= http.StatusBadRequest {
 			return knowsSome(parameter.Name)
 		}
 	}
