@@ -1,11 +1,15 @@
 package contracttest_test
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/plantstore/plantstore/api/contracttest"
 	"github.com/plantstore/plantstore/internal/testing/must"
@@ -86,4 +90,51 @@ func causesOf(report contracttest.Report) (titles []string) {
 	}
 	slices.Sort(titles)
 	return titles
+}
+
+// A number that no integer holds, and a NUL in a path, are one cause each, in however many operations, also where the parameters
+// are not the same.
+func TestRootsOfCrashes(t *testing.T) {
+	t.Parallel()
+	document, mux := "openapi: 3.0.3\ninfo: {title: t, version: '1'}\npaths:\n", http.NewServeMux()
+	for i, name := range []string{"cups", "mugs", "jugs"} {
+		most := 50 + i
+		const responses = `responses: {'200': {description: ok}, '400': {description: wrong}}`
+		document += fmt.Sprintf(`
+  /%[1]s:
+    get: {operationId: %[1]s, parameters: [{name: limit, in: query, schema: {type: integer, minimum: 1, maximum: %[2]d}}], %[3]s}
+  /%[1]s/{%[1]sName}:
+    get: {operationId: %[1]sOne, parameters: [{name: %[1]sName, in: path, required: true, schema: {type: string, maxLength: %[2]d}}], %[3]s}
+`, name, most, responses)
+		mux.HandleFunc("GET /"+name, func(w http.ResponseWriter, r *http.Request) {
+			limit, err := 1, error(nil)
+			if r.URL.Query().Has("limit") {
+				limit, err = strconv.Atoi(r.URL.Query().Get("limit"))
+			}
+			switch {
+			case errors.Is(err, strconv.ErrRange):
+				w.WriteHeader(http.StatusInternalServerError)
+			case err != nil, limit < 1, limit > most:
+				w.WriteHeader(http.StatusBadRequest)
+			}
+		})
+		mux.HandleFunc("GET /"+name+"/{name}", func(w http.ResponseWriter, r *http.Request) {
+			switch text := r.PathValue("name"); {
+			case strings.Contains(text, "\x00"):
+				w.WriteHeader(http.StatusInternalServerError)
+			case utf8.RuneCountInString(text) > most:
+				w.WriteHeader(http.StatusBadRequest)
+			}
+		})
+	}
+	contract, err := contracttest.New([]byte(document), contracttest.Options{Seed: 1})
+	must.NoError(t, err)
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	report, err := contract.Run(t.Context(), contracttest.Target{URL: server.URL})
+	must.NoError(t, err)
+	want := []string{"a path with %00 gives 500", "an invalid parameter limit gives 500"}
+	if got := causesOf(report); !slices.Equal(got, want) {
+		t.Errorf("the causes are %q, want %q", got, want)
+	}
 }

@@ -29,6 +29,7 @@ const (
 	Unavailable          CauseKind = "unavailable"
 	CredentialsCrash     CauseKind = "credentials-crash"
 	ParameterCrash       CauseKind = "parameter-crash"
+	PathCrash            CauseKind = "path-crash"
 	BodyCrash            CauseKind = "body-crash"
 	AnnouncedBodyCrash   CauseKind = "announced-body-crash"
 	NoResponse           CauseKind = "no-response"

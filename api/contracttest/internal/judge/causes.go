@@ -50,7 +50,7 @@ func CrashOf(operation string, status int) scenario.Cause {
 	return scenario.Cause{Kind: scenario.Crashes, Operation: operation, Status: status}
 }
 
-// crash is the cause of a status of 500 or more. Operations that share a parameter share the code that reads it.
+// crash is the cause of a status of 500 or more.
 func (j *Judge) crash(x scenario.Interaction, asked Asked) (cause, root scenario.Cause) {
 	own := CrashOf(j.Name(x), x.Status)
 	why := asked.Violation
@@ -61,12 +61,27 @@ func (j *Judge) crash(x scenario.Interaction, asked Asked) (cause, root scenario
 		return own, root
 	case why.IsOfCredentials():
 		return scenario.Cause{Kind: scenario.CredentialsCrash, Status: x.Status}, root
-	case why.Kind == scenario.InvalidParameter && j.isShared(x, why.In, path.Base(why.Pointer)):
-		return scenario.Cause{Kind: scenario.ParameterCrash, Place: path.Base(why.Pointer), Status: x.Status}, root
+	case why.Kind == scenario.InvalidParameter:
+		return j.parameterCrash(x, why)
 	case why.In == "body" && why.Pointer == "":
 		return own, rootOfBody(x)
 	}
 	return own, root
+}
+
+// parameterCrash is the cause of a crash on a parameter. Operations that share one share the code that reads it; those with one
+// of the same name often do, and all of them what decodes their paths.
+func (j *Judge) parameterCrash(x scenario.Interaction, why *scenario.Violation) (cause, root scenario.Cause) {
+	name := path.Base(why.Pointer)
+	root = scenario.Cause{Kind: scenario.ParameterCrash, Place: name, Status: x.Status}
+	cause = CrashOf(j.Name(x), x.Status)
+	if j.isShared(x, why.In, name) {
+		cause = root
+	}
+	if why.In == "path" && strings.Contains(x.Path, "%00") {
+		root = scenario.Cause{Kind: scenario.PathCrash, Value: "%00", Status: x.Status}
+	}
+	return cause, root
 }
 
 // longestShared is the longest body that different operations get. What is longer is made of the schema of one.
