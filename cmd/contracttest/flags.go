@@ -76,7 +76,7 @@ func limitFlags() []cli.Flag {
 			Name:      "timeout",
 			Value:     10 * time.Second,
 			Validator: isTime,
-			Usage:     "accuse an operation that does not respond within this `TIME`; a GET that may be a long poll has a minute",
+			Usage:     "accuse an operation that does not respond within this `TIME`; a GET, which may be a long poll, and a DELETE have a minute",
 		},
 		&cli.DurationFlag{
 			Name:      "max-time",

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,9 +20,9 @@ import (
 const (
 	// DefaultTimeout is how long a service may take for one response.
 	DefaultTimeout = 10 * time.Second
-	// RequestTimeout is how long it may take where it may wait for something to happen, as long polls do: in a GET, and in the
-	// first request of an operation.
-	RequestTimeout = time.Minute + 5*time.Second // polls end after a minute at most
+	// RequestTimeout is how long it may take where that may be right: a GET may be a long poll, which ends after a minute at most,
+	// a DELETE may have much to delete, and of an operation that has accepted nothing so far no one knows.
+	RequestTimeout = time.Minute + 5*time.Second
 	// silentTimeout is how long it may take after nothing has responded for so long. Hundreds of tests would wait otherwise.
 	silentTimeout = time.Second
 )
@@ -40,12 +41,12 @@ type hangs struct {
 
 // responses is how an operation responds.
 type responses struct {
-	slowest  time.Duration // of what it has accepted
-	responds bool          // at all
-	hasHung  bool
-	isFree   bool            // it has responded since another operation hung
-	known    map[uint64]bool // values in requests with a response
-	hanging  map[uint64]bool // values that were only in requests without one
+	accepts bool          // it has accepted a request
+	slowest time.Duration // of what it has accepted
+	hasHung bool
+	isFree  bool            // it has responded since another operation hung
+	known   map[uint64]bool // values in requests with a response
+	hanging map[uint64]bool // values that were only in requests without one
 }
 
 // of is how an operation responds. The lock is held.
@@ -73,11 +74,12 @@ func (h *hangs) within(operation string, request scenario.Request, timeout time.
 		}
 	}
 	isSilent := !h.silence.IsZero()
-	mayPoll := request.Method == http.MethodGet || !of.responds
+	isWrite := slices.Contains([]string{http.MethodPost, http.MethodPut, http.MethodPatch}, request.Method)
+	mayWait := !isWrite || !of.accepts
 	switch {
 	case isSilent && time.Since(h.silence) > RequestTimeout:
 		return silentTimeout, nil
-	case isSilent, of.hasHung, !mayPoll:
+	case isSilent, of.hasHung, !mayWait:
 		return max(timeout, 2*of.slowest), nil
 	}
 	return max(timeout, 2*of.slowest, RequestTimeout), nil
@@ -88,7 +90,6 @@ func (h *hangs) responded(operation string, request scenario.Request, status int
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	of := h.of(operation)
-	of.responds = true
 	h.silence = time.Time{}
 	for _, value := range valuesOf(request) {
 		of.known[value] = true
@@ -96,13 +97,14 @@ func (h *hangs) responded(operation string, request scenario.Request, status int
 	}
 	isAccepted := status < http.StatusBadRequest
 	if isAccepted {
+		of.accepts = true
 		of.slowest = max(of.slowest, took)
 	}
 	if isAccepted && operation == h.blocked {
 		h.blocking, h.blocked = "", ""
 	}
 	// What is refused may not have needed what others wait for.
-	of.isFree = of.isFree || isAccepted || of.slowest == 0
+	of.isFree = of.isFree || isAccepted || !of.accepts
 }
 
 // hung notes that there was no response, and returns why that accuses no one: something else may hold it up.
