@@ -260,6 +260,7 @@ func (c *Contract) Report() Report {
 		Seed:     c.seed,
 		Stub:     c.plan.Resources.Stub(),
 
+		WaitedFor:   c.runner.WaitedFor(),
 		NotInferred: c.plan.Resources.NotInferred(),
 	}
 	for _, operation := range c.document.Operations {

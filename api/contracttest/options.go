@@ -44,8 +44,8 @@ type Options struct {
 	// MaxRequests is after how many requests they report, at the end of a test. Unlike a time, it ends runs with one seed on
 	// all machines with the same requests. 0: there is no such bound. The command has --max-requests for it.
 	MaxRequests int `json:"-"`
-	// Timeout is how long a response may take, 0: ten seconds. A GET or a DELETE, and an operation that has accepted nothing so
-	// far, may take a minute, and what was slower before, twice as long. The command has --timeout for it.
+	// Timeout is how long a response may take, 0: ten seconds. A GET or a DELETE, and the first request of an
+	// operation, may take a minute, and what was slower before, twice as long. The command has --timeout for it.
 	Timeout time.Duration `json:"-"`
 	// Parallel is how many tests [Contract.Run] and [Test] run at the same time, as far as they do not see each
 	// other's work. The race detector then sees requests that meet. 0: one after the other, in an order that is

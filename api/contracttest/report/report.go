@@ -34,6 +34,8 @@ type Report struct {
 	Seed           uint64 // draws the same requests again
 	// A sentence for each thing that was inferred from the shape of the document, or was not.
 	Inferred, NotInferred []string
+	// WaitedFor is the request that had no response at the end of the run; empty: there is none.
+	WaitedFor string
 	// Stub is what the options should say of what was not inferred, as JSON to be filled in; empty: nothing.
 	Stub     string
 	Count    // of Promises
@@ -134,6 +136,7 @@ type Document struct {
 	Inferred       []string
 	NotInferred    []string
 	Stub           string // see Report
+	WaitedFor      string
 	Seed           uint64
 }
 
@@ -160,7 +163,7 @@ type kind struct {
 // New makes a report of a ledger. What belongs to no operation comes at the end, as if it were one.
 func New(of Document, ledger *Ledger) Report {
 	r := Report{
-		Title: of.Title, Version: of.Version, Seed: of.Seed, Inferred: of.Inferred, NotInferred: of.NotInferred, Stub: of.Stub,
+		Title: of.Title, Version: of.Version, Seed: of.Seed, Inferred: of.Inferred, NotInferred: of.NotInferred, Stub: of.Stub, WaitedFor: of.WaitedFor,
 		Promises: ledger.Promises(), Causes: ledger.Causes(), Reached: reached(of.Operations, ledger),
 	}
 	r.Never = ledger.never(of.Operations)

@@ -21,7 +21,7 @@ const (
 	// DefaultTimeout is how long a service may take for one response.
 	DefaultTimeout = 10 * time.Second
 	// RequestTimeout is how long it may take where that may be right: a GET may be a long poll, which ends after a minute at most,
-	// a DELETE may have much to delete, and of an operation that has accepted nothing so far no one knows.
+	// a DELETE may have much to delete, and of the first request of an operation nothing is known.
 	RequestTimeout = time.Minute + 5*time.Second
 	// silentTimeout is how long it may take after nothing has responded for so long. Hundreds of tests would wait otherwise.
 	silentTimeout = time.Second
@@ -37,16 +37,18 @@ type hangs struct {
 	blocking, blocked string
 	silence           time.Time // since when nothing responds; zero: it does
 	operations        map[string]*responses
+	atEnd             string // what was waiting at the end of the run
 }
 
 // responses is how an operation responds.
 type responses struct {
-	accepts bool          // it has accepted a request
-	slowest time.Duration // of what it has accepted
-	hasHung bool
-	isFree  bool            // it has responded since another operation hung
-	known   map[uint64]bool // values in requests with a response
-	hanging map[uint64]bool // values that were only in requests without one
+	responds bool          // at all
+	accepts  bool          // a request
+	slowest  time.Duration // of what it has accepted
+	hasHung  bool
+	isFree   bool            // it has responded since another operation hung
+	known    map[uint64]bool // values in requests with a response
+	hanging  map[uint64]bool // values that were only in requests without one
 }
 
 // of is how an operation responds. The lock is held.
@@ -75,7 +77,7 @@ func (h *hangs) within(operation string, request scenario.Request, timeout time.
 	}
 	isSilent := !h.silence.IsZero()
 	isWrite := slices.Contains([]string{http.MethodPost, http.MethodPut, http.MethodPatch}, request.Method)
-	mayWait := !isWrite || !of.accepts
+	mayWait := !isWrite || !of.responds
 	switch {
 	case isSilent && time.Since(h.silence) > RequestTimeout:
 		return silentTimeout, nil
@@ -90,6 +92,7 @@ func (h *hangs) responded(operation string, request scenario.Request, status int
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	of := h.of(operation)
+	of.responds = true
 	h.silence = time.Time{}
 	for _, value := range valuesOf(request) {
 		of.known[value] = true
@@ -129,6 +132,22 @@ func (h *hangs) hung(operation string, request scenario.Request) error {
 		}
 	}
 	return nil
+}
+
+// endsWith notes what was waiting at the end of the run: it may be right, but there may be no other sign of a hang.
+func (h *hangs) endsWith(request scenario.Request, waited time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if waited >= time.Second {
+		h.atEnd = fmt.Sprintf("%s %s, for %v", request.Method, request.Path, waited)
+	}
+}
+
+// WaitedFor is the request that was waiting at the end of the run, if it has waited for more than a moment.
+func (r *Runner) WaitedFor() string {
+	r.hangs.mu.Lock()
+	defer r.hangs.mu.Unlock()
+	return r.hangs.atEnd
 }
 
 // mostOfValues is the longest body that is looked into. A longer one is one value.

@@ -78,15 +78,16 @@ func (s *session) send(request scenario.Request) error {
 	return nil
 }
 
-// noResponse is what is wrong with a service that gives no response. At the end of a run it may just not have come yet.
+// noResponse is what is wrong with a service that gives no response. At the end of a run it has just not come yet.
 func (s *session) noResponse(cause scenario.Cause, request scenario.Request, why error, waited time.Duration) error {
 	rank := scenario.Crash
-	switch isOver := s.ctx.Err() != nil; {
+	switch {
 	case errors.Is(why, syscall.ECONNREFUSED):
 		cause = refusesConnections
-	case isOver && waited < s.timeout():
+	case s.ctx.Err() != nil:
+		s.hangs.endsWith(request, waited)
 		return scenario.NotTested("the run has ended before there was a response")
-	case isOver, errors.Is(why, context.DeadlineExceeded):
+	case errors.Is(why, context.DeadlineExceeded):
 		if held := s.hangs.hung(cause.Operation, request); held != nil {
 			return held
 		}
