@@ -262,6 +262,27 @@ func passwords() *http.ServeMux {
 	return mux
 }
 
+// sessions are read by their tokens, and say whose they are.
+func sessions() *http.ServeMux {
+	mux, kept := http.NewServeMux(), newShelf()
+	mux.Handle("POST /sessions", kept.locked(func(r *http.Request) (int, any, error) {
+		_, err := readObject(r, map[string]member{"name": {true, ofLength(1, 40)}})
+		if err != nil {
+			return 0, nil, err
+		}
+		session := kept.add(object{})
+		return http.StatusCreated, object{"user": object{"id": 1}, "token": fmt.Sprint("t", session["id"])}, nil
+	}))
+	mux.Handle("GET /sessions/{id}", kept.locked(func(r *http.Request) (int, any, error) {
+		number, err := strconv.Atoi(strings.TrimPrefix(r.PathValue("id"), "t"))
+		if err != nil || !strings.HasPrefix(r.PathValue("id"), "t") || kept.kept[number] == nil {
+			return 0, nil, refused{http.StatusNotFound, "there is none"}
+		}
+		return http.StatusOK, object{"user": object{"id": 1}}, nil
+	}))
+	return mux
+}
+
 // tags have names of their own, and say when they were seen last. To delete what is gone is no failure.
 func tags() *http.ServeMux {
 	mux, kept := http.NewServeMux(), newShelf()
@@ -432,6 +453,7 @@ func TestRightServices(t *testing.T) {
 		"providers":              {service: providers},
 		"projects":               {service: projects},
 		"passwords":              {service: passwords},
+		"sessions":               {service: sessions},
 		"unique-names":           {service: tags},
 		"two-schemes":            {service: twoSchemes, header: basic},
 		"wrapped":                {service: wrapped},

@@ -215,7 +215,7 @@ func (s *Set) isDeclared(create, get *document.Operation) bool {
 type identification struct {
 	member   string // of the body or the response; empty: of neither
 	assigned bool   // by the service
-	guessed  bool   // the member has another name than the parameter
+	guessed  bool   // the member has another name than the parameter, or is in one that may be something else
 	where    string // for people
 }
 
@@ -239,7 +239,8 @@ func (s *Set) identify(create, get *document.Operation) *identification {
 		return !s.values.IsAbsent(member) && fits(name, member)
 	}
 	names := identityNames(parameter.Name)
-	received, gives := s.find(create.Result(), create.BodySchema(), func(of *schema.Schema) string { return s.memberNamed(of, names, fits) })
+	isNamed := func(of *schema.Schema) string { return s.memberNamed(of, names, fits) }
+	received, gives := s.find(create.Result(), create.BodySchema(), isNamed)
 	takes := s.takes(create, gives)
 	body := takes.Schema(create.BodySchema())
 	sent := s.memberNamed(body, names, isSent)
@@ -250,9 +251,15 @@ func (s *Set) identify(create, get *document.Operation) *identification {
 		return s.chosen(s.values.Property(body, sent), member, "the member "+member+" of its body")
 	case received != "":
 		member := gives.NameOf(received)
-		return assigned(member, "the member "+member+" of its response")
+		found := assigned(member, "the member "+member+" of its response")
+		found.guessed = !isWrapper(gives.Members, create)
+		return found
 	case create.SendsLocation():
 		return assigned("", "Location")
+	}
+	// What a read shows under the name of the parameter is known otherwise.
+	if shown, _ := s.find(get.Result(), nil, isNamed); shown != "" {
+		return nil
 	}
 	return s.guess(create, fits)
 }
@@ -262,9 +269,8 @@ func (s *Set) identify(create, get *document.Operation) *identification {
 //
 //	201 {"user_id": 7}            GET /users/{name}
 func (s *Set) guess(create *document.Operation, fits func(string, *schema.Schema) bool) *identification {
-	path := strings.Split(strings.TrimSuffix(create.Template, "/"), "/")
-	noun := strings.TrimSuffix(PlainName(path[len(path)-1]), "s")
-	isUsual := func(of *schema.Schema) string { return s.memberNamed(of, []string{noun + "id", "id", "uuid"}, fits) }
+	usual := []string{nounOf(create) + "id", "id", "uuid"}
+	isUsual := func(of *schema.Schema) string { return s.memberNamed(of, usual, fits) }
 	member, gives := s.find(create.Result(), create.BodySchema(), isUsual)
 	if member == "" {
 		return nil

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 )
 
@@ -16,6 +17,21 @@ func identityNames(parameter string) []string {
 		return []string{plain, "id"}
 	}
 	return []string{plain}
+}
+
+// nounOf is what an operation creates, by its path: book of /books.
+func nounOf(create *document.Operation) string {
+	path := strings.Split(strings.TrimSuffix(create.Template, "/"), "/")
+	return strings.TrimSuffix(PlainName(path[len(path)-1]), "s")
+}
+
+// wrapperNames are the plain names of members that have the thing which a response is about.
+var wrapperNames = []string{"", "data", "result", "item", "resource", "record", "object", "response", "payload"}
+
+// isWrapper reports whether the name of the member that a place is in says that it is what was created.
+func isWrapper(place string, create *document.Operation) bool {
+	name, _, _ := strings.Cut(strings.TrimPrefix(place, "/"), "/")
+	return isAmong(append(slices.Clone(wrapperNames), nounOf(create)), name)
 }
 
 // memberNamed returns the member of a schema that has one of some plain names, the best one first, and that

@@ -27,7 +27,7 @@ type Resource struct {
 	Identity *schema.Schema
 	// IsInferred means that the document does not say all this.
 	IsInferred bool
-	// IsGuessed means that the member that identifies it has not the name of the parameter.
+	// IsGuessed means that the member that identifies it may be another one: see identify.
 	IsGuessed bool
 	// Parent is what it is below, which the path of the create names; or nil.
 	Parent *Resource
