@@ -19,6 +19,9 @@
 // tests end not tested, and do not fail. promised.go answers what the document itself says of a resource, for example
 // [Resource.RefusesAbsent], so that a test asks for a promise and not for the way in which it is written.
 //
+// Bodies may wrap a thing: {"data": {"id": 7}}. Each operation has a [document.Wrapping] for what it takes and gives
+// (wrapping.go), so that tests see the thing alone.
+//
 // A thing may be below another one: the Parent of a comment is a ticket, and a test of the comment creates both.
 //
 // Sets do not change after [Find]; any number of goroutines may read them.
