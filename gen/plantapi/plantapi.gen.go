@@ -194,11 +194,14 @@ func (e ListChangesParamsFrom) Valid() bool {
 
 // Defines values for ListPlantsParamsOrder.
 const (
-	OrderID             ListPlantsParamsOrder = "id"
-	OrderIDDescending   ListPlantsParamsOrder = "id_desc"
-	OrderName           ListPlantsParamsOrder = "name"
-	OrderNameDescending ListPlantsParamsOrder = "name_desc"
-	OrderUpdated        ListPlantsParamsOrder = "updated"
+	OrderID               ListPlantsParamsOrder = "id"
+	OrderIDDescending     ListPlantsParamsOrder = "id_desc"
+	OrderName             ListPlantsParamsOrder = "name"
+	OrderNameDescending   ListPlantsParamsOrder = "name_desc"
+	OrderTag              ListPlantsParamsOrder = "tag"
+	OrderTagDescending    ListPlantsParamsOrder = "tag_desc"
+	OrderUpdated          ListPlantsParamsOrder = "updated"
+	OrderUpdatedAscending ListPlantsParamsOrder = "updated_asc"
 )
 
 // Valid indicates whether the value is a known member of the ListPlantsParamsOrder enum.
@@ -212,7 +215,13 @@ func (e ListPlantsParamsOrder) Valid() bool {
 		return true
 	case OrderNameDescending:
 		return true
+	case OrderTag:
+		return true
+	case OrderTagDescending:
+		return true
 	case OrderUpdated:
+		return true
+	case OrderUpdatedAscending:
 		return true
 	default:
 		return false
@@ -275,7 +284,7 @@ type Count struct {
 	// Example: 12
 	Count int32 `json:"count"`
 
-	// More Whether there are more plants than `count`.
+	// More Whether there are more plants than `count` or, of a search, whether there may be more.
 	//
 	// Example: false
 	More bool `json:"more"`
@@ -633,8 +642,14 @@ type IfNoneMatch = string
 // NamePrefix defines model for NamePrefix.
 type NamePrefix = string
 
+// Search defines model for Search.
+type Search = string
+
 // Tag defines model for Tag.
 type Tag = string
+
+// TagPrefix defines model for TagPrefix.
+type TagPrefix = string
 
 // BadParameter The reason why a request failed.
 //
@@ -731,13 +746,19 @@ type ListPlantsParams struct {
 	// After Returns only plants with a greater id. For the next page, send the last id of this page.
 	After *int64 `form:"after,omitempty" json:"after,omitempty"`
 
+	// Q Returns only plants whose name has each part of this text, in any order and ignoring case. See "Search".
+	Q *Search `form:"q,omitempty" json:"q,omitempty"`
+
 	// Tag Returns only plants with exactly this tag.
 	Tag *Tag `form:"tag,omitempty" json:"tag,omitempty"`
+
+	// TagPrefix Returns only plants whose tag begins with this text.
+	TagPrefix *TagPrefix `form:"tag_prefix,omitempty" json:"tag_prefix,omitempty"`
 
 	// NamePrefix Returns only plants whose name begins with this text, ignoring case. See "The order of names".
 	NamePrefix *NamePrefix `form:"name_prefix,omitempty" json:"name_prefix,omitempty"`
 
-	// Order The order of the plants. Without it, `name_prefix` and `cursor` choose the order of names.
+	// Order The order of the plants. Without it, the other parameters choose one.
 	Order *ListPlantsParamsOrder `form:"order,omitempty" json:"order,omitempty"`
 
 	// Cursor Continues a list in every order but `id`. Its value is opaque: take it from the `Link` header of the page
@@ -808,8 +829,14 @@ type GetHistoryParams struct {
 
 // CountPlantsParams defines parameters for CountPlants.
 type CountPlantsParams struct {
+	// Q Returns only plants whose name has each part of this text, in any order and ignoring case. See "Search".
+	Q *Search `form:"q,omitempty" json:"q,omitempty"`
+
 	// Tag Returns only plants with exactly this tag.
 	Tag *Tag `form:"tag,omitempty" json:"tag,omitempty"`
+
+	// TagPrefix Returns only plants whose tag begins with this text.
+	TagPrefix *TagPrefix `form:"tag_prefix,omitempty" json:"tag_prefix,omitempty"`
 
 	// NamePrefix Returns only plants whose name begins with this text, ignoring case. See "The order of names".
 	NamePrefix *NamePrefix `form:"name_prefix,omitempty" json:"name_prefix,omitempty"`

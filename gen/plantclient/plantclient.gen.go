@@ -132,27 +132,35 @@ type ClientInterface interface {
 	//
 	// Returns plants in the order of their ids, one page at a time. While more plants follow, the response has a
 	// `Link` header to the next page. The last page has none. A page ends at `limit` plants or at 256 KiB of JSON,
-	// whichever comes first, so it can have fewer plants than `limit` although more follow.
+	// whichever comes first, so it can have fewer plants than `limit` although more follow. A page of a search also
+	// ends earlier, and can be empty although more follow; see "Search".
 	//
 	// Reading all pages returns each plant that is stored during the whole time exactly once, even while other clients
 	// write.
 	//
-	// `order` chooses another order. Besides `limit`, each order has its own parameters. The others are refused with
-	// 40003.
+	// `q` finds plants by parts of their names, `tag` by their tag, and `tag_prefix` by the beginning of their tag, in
+	// every order. `tag` and `tag_prefix` together are refused with 40003.
+	//
+	// `order` chooses another order. Each order has parameters of its own. Those of other orders are refused with
+	// 40003, and so is `name_prefix` together with `q`, `tag` or `tag_prefix`.
 	//
 	// | `order` | order of the plants | parameters |
 	// |---|---|---|
-	// | `id` | ascending ids; this is the default | `after`, `tag` |
-	// | `id_desc` | descending ids | `tag`, `cursor` |
+	// | `id` | ascending ids; this is the default | `after` |
+	// | `id_desc` | descending ids | `cursor` |
 	// | `name` | names; see "The order of names" | `name_prefix`, `cursor` |
 	// | `name_desc` | the reverse of `name` | `name_prefix`, `cursor` |
+	// | `tag` | tags by code points, and equal tags by ids; then the plants without a tag by ids | `cursor` |
+	// | `tag_desc` | tags in reverse, and equal tags by descending ids; then the plants without a tag by descending ids | `cursor` |
 	// | `updated` | `updated_at`, the newest first, and equal times by descending ids | `cursor` |
+	// | `updated_asc` | the reverse of `updated` | `cursor` |
 	//
-	// Without `order`, `name_prefix` and `cursor` choose the order of names. With `updated`, a plant that is changed
-	// moves to the beginning: a client that reads all pages meanwhile may meet it twice or not at all.
+	// Without `order`, `q` and `name_prefix` choose the order of names, or else `tag_prefix` that of tags, or else
+	// `cursor` that of names. A plant that is changed moves in the orders of `updated_at`, and one with another tag in
+	// those of tags: a client that reads all pages meanwhile may meet it twice or not at all.
 	//
-	// In the order of names the response is 503 with 50300, and the message says why, if the store has the order of
-	// another version of Unicode than the service.
+	// In the order of names, and with `q`, the response is 503 with 50300, and the message says why, if the store has the
+	// order of another version of Unicode than the service.
 	//
 	// Requires the scope `read`.
 	//
@@ -337,8 +345,12 @@ type ClientInterface interface {
 	// CountPlants Count plants
 	//
 	// Counts the plants, or those with a tag, or those whose name begins with a text. It stops at 100,000: then `more`
-	// is true if there are more. `tag` and `name_prefix` together are refused with 40003. For `name_prefix` see "The
-	// order of names".
+	// is true if there are more. For `name_prefix` see "The order of names".
+	//
+	// With `q` or `tag_prefix` it counts what a search finds, and stops where a page of a search ends, at the latest; see
+	// "Search". Then `more` is true, and there may be more plants or not: the list of all pages has the exact number.
+	//
+	// `tag` and `tag_prefix` together are refused with 40003, and so is `name_prefix` with any other parameter.
 	//
 	// Requires the scope `read`.
 	//
@@ -428,27 +440,35 @@ func (c *Client) StreamChanges(ctx context.Context, params *StreamChangesParams,
 //
 // Returns plants in the order of their ids, one page at a time. While more plants follow, the response has a
 // `Link` header to the next page. The last page has none. A page ends at `limit` plants or at 256 KiB of JSON,
-// whichever comes first, so it can have fewer plants than `limit` although more follow.
+// whichever comes first, so it can have fewer plants than `limit` although more follow. A page of a search also
+// ends earlier, and can be empty although more follow; see "Search".
 //
 // Reading all pages returns each plant that is stored during the whole time exactly once, even while other clients
 // write.
 //
-// `order` chooses another order. Besides `limit`, each order has its own parameters. The others are refused with
-// 40003.
+// `q` finds plants by parts of their names, `tag` by their tag, and `tag_prefix` by the beginning of their tag, in
+// every order. `tag` and `tag_prefix` together are refused with 40003.
+//
+// `order` chooses another order. Each order has parameters of its own. Those of other orders are refused with
+// 40003, and so is `name_prefix` together with `q`, `tag` or `tag_prefix`.
 //
 // | `order` | order of the plants | parameters |
 // |---|---|---|
-// | `id` | ascending ids; this is the default | `after`, `tag` |
-// | `id_desc` | descending ids | `tag`, `cursor` |
+// | `id` | ascending ids; this is the default | `after` |
+// | `id_desc` | descending ids | `cursor` |
 // | `name` | names; see "The order of names" | `name_prefix`, `cursor` |
 // | `name_desc` | the reverse of `name` | `name_prefix`, `cursor` |
+// | `tag` | tags by code points, and equal tags by ids; then the plants without a tag by ids | `cursor` |
+// | `tag_desc` | tags in reverse, and equal tags by descending ids; then the plants without a tag by descending ids | `cursor` |
 // | `updated` | `updated_at`, the newest first, and equal times by descending ids | `cursor` |
+// | `updated_asc` | the reverse of `updated` | `cursor` |
 //
-// Without `order`, `name_prefix` and `cursor` choose the order of names. With `updated`, a plant that is changed
-// moves to the beginning: a client that reads all pages meanwhile may meet it twice or not at all.
+// Without `order`, `q` and `name_prefix` choose the order of names, or else `tag_prefix` that of tags, or else
+// `cursor` that of names. A plant that is changed moves in the orders of `updated_at`, and one with another tag in
+// those of tags: a client that reads all pages meanwhile may meet it twice or not at all.
 //
-// In the order of names the response is 503 with 50300, and the message says why, if the store has the order of
-// another version of Unicode than the service.
+// In the order of names, and with `q`, the response is 503 with 50300, and the message says why, if the store has the
+// order of another version of Unicode than the service.
 //
 // Requires the scope `read`.
 //
@@ -753,8 +773,12 @@ func (c *Client) CreatePlants(ctx context.Context, body CreatePlantsJSONRequestB
 // CountPlants Count plants
 //
 // Counts the plants, or those with a tag, or those whose name begins with a text. It stops at 100,000: then `more`
-// is true if there are more. `tag` and `name_prefix` together are refused with 40003. For `name_prefix` see "The
-// order of names".
+// is true if there are more. For `name_prefix` see "The order of names".
+//
+// With `q` or `tag_prefix` it counts what a search finds, and stops where a page of a search ends, at the latest; see
+// "Search". Then `more` is true, and there may be more plants or not: the list of all pages has the exact number.
+//
+// `tag` and `tag_prefix` together are refused with 40003, and so is `name_prefix` with any other parameter.
 //
 // Requires the scope `read`.
 //
@@ -1023,9 +1047,33 @@ func NewListPlantsRequest(server string, params *ListPlantsParams) (*http.Reques
 
 		}
 
+		if params.Q != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "q", *params.Q, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if params.Tag != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "tag", *params.Tag, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.TagPrefix != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "tag_prefix", *params.TagPrefix, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -1532,9 +1580,33 @@ func NewCountPlantsRequest(server string, params *CountPlantsParams) (*http.Requ
 		// per the OpenAPI spec (e.g. "color=blue,black,brown").
 		var rawQueryFragments []string
 
+		if params.Q != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "q", *params.Q, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if params.Tag != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "tag", *params.Tag, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.TagPrefix != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "tag_prefix", *params.TagPrefix, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -1764,27 +1836,35 @@ type ClientWithResponsesInterface interface {
 	//
 	// Returns plants in the order of their ids, one page at a time. While more plants follow, the response has a
 	// `Link` header to the next page. The last page has none. A page ends at `limit` plants or at 256 KiB of JSON,
-	// whichever comes first, so it can have fewer plants than `limit` although more follow.
+	// whichever comes first, so it can have fewer plants than `limit` although more follow. A page of a search also
+	// ends earlier, and can be empty although more follow; see "Search".
 	//
 	// Reading all pages returns each plant that is stored during the whole time exactly once, even while other clients
 	// write.
 	//
-	// `order` chooses another order. Besides `limit`, each order has its own parameters. The others are refused with
-	// 40003.
+	// `q` finds plants by parts of their names, `tag` by their tag, and `tag_prefix` by the beginning of their tag, in
+	// every order. `tag` and `tag_prefix` together are refused with 40003.
+	//
+	// `order` chooses another order. Each order has parameters of its own. Those of other orders are refused with
+	// 40003, and so is `name_prefix` together with `q`, `tag` or `tag_prefix`.
 	//
 	// | `order` | order of the plants | parameters |
 	// |---|---|---|
-	// | `id` | ascending ids; this is the default | `after`, `tag` |
-	// | `id_desc` | descending ids | `tag`, `cursor` |
+	// | `id` | ascending ids; this is the default | `after` |
+	// | `id_desc` | descending ids | `cursor` |
 	// | `name` | names; see "The order of names" | `name_prefix`, `cursor` |
 	// | `name_desc` | the reverse of `name` | `name_prefix`, `cursor` |
+	// | `tag` | tags by code points, and equal tags by ids; then the plants without a tag by ids | `cursor` |
+	// | `tag_desc` | tags in reverse, and equal tags by descending ids; then the plants without a tag by descending ids | `cursor` |
 	// | `updated` | `updated_at`, the newest first, and equal times by descending ids | `cursor` |
+	// | `updated_asc` | the reverse of `updated` | `cursor` |
 	//
-	// Without `order`, `name_prefix` and `cursor` choose the order of names. With `updated`, a plant that is changed
-	// moves to the beginning: a client that reads all pages meanwhile may meet it twice or not at all.
+	// Without `order`, `q` and `name_prefix` choose the order of names, or else `tag_prefix` that of tags, or else
+	// `cursor` that of names. A plant that is changed moves in the orders of `updated_at`, and one with another tag in
+	// those of tags: a client that reads all pages meanwhile may meet it twice or not at all.
 	//
-	// In the order of names the response is 503 with 50300, and the message says why, if the store has the order of
-	// another version of Unicode than the service.
+	// In the order of names, and with `q`, the response is 503 with 50300, and the message says why, if the store has the
+	// order of another version of Unicode than the service.
 	//
 	// Requires the scope `read`.
 	//
@@ -1977,8 +2057,12 @@ type ClientWithResponsesInterface interface {
 	// CountPlantsWithResponse Count plants
 	//
 	// Counts the plants, or those with a tag, or those whose name begins with a text. It stops at 100,000: then `more`
-	// is true if there are more. `tag` and `name_prefix` together are refused with 40003. For `name_prefix` see "The
-	// order of names".
+	// is true if there are more. For `name_prefix` see "The order of names".
+	//
+	// With `q` or `tag_prefix` it counts what a search finds, and stops where a page of a search ends, at the latest; see
+	// "Search". Then `more` is true, and there may be more plants or not: the list of all pages has the exact number.
+	//
+	// `tag` and `tag_prefix` together are refused with 40003, and so is `name_prefix` with any other parameter.
 	//
 	// Requires the scope `read`.
 	//
@@ -4042,27 +4126,35 @@ func (c *ClientWithResponses) StreamChangesWithResponse(ctx context.Context, par
 //
 // Returns plants in the order of their ids, one page at a time. While more plants follow, the response has a
 // `Link` header to the next page. The last page has none. A page ends at `limit` plants or at 256 KiB of JSON,
-// whichever comes first, so it can have fewer plants than `limit` although more follow.
+// whichever comes first, so it can have fewer plants than `limit` although more follow. A page of a search also
+// ends earlier, and can be empty although more follow; see "Search".
 //
 // Reading all pages returns each plant that is stored during the whole time exactly once, even while other clients
 // write.
 //
-// `order` chooses another order. Besides `limit`, each order has its own parameters. The others are refused with
-// 40003.
+// `q` finds plants by parts of their names, `tag` by their tag, and `tag_prefix` by the beginning of their tag, in
+// every order. `tag` and `tag_prefix` together are refused with 40003.
+//
+// `order` chooses another order. Each order has parameters of its own. Those of other orders are refused with
+// 40003, and so is `name_prefix` together with `q`, `tag` or `tag_prefix`.
 //
 // | `order` | order of the plants | parameters |
 // |---|---|---|
-// | `id` | ascending ids; this is the default | `after`, `tag` |
-// | `id_desc` | descending ids | `tag`, `cursor` |
+// | `id` | ascending ids; this is the default | `after` |
+// | `id_desc` | descending ids | `cursor` |
 // | `name` | names; see "The order of names" | `name_prefix`, `cursor` |
 // | `name_desc` | the reverse of `name` | `name_prefix`, `cursor` |
+// | `tag` | tags by code points, and equal tags by ids; then the plants without a tag by ids | `cursor` |
+// | `tag_desc` | tags in reverse, and equal tags by descending ids; then the plants without a tag by descending ids | `cursor` |
 // | `updated` | `updated_at`, the newest first, and equal times by descending ids | `cursor` |
+// | `updated_asc` | the reverse of `updated` | `cursor` |
 //
-// Without `order`, `name_prefix` and `cursor` choose the order of names. With `updated`, a plant that is changed
-// moves to the beginning: a client that reads all pages meanwhile may meet it twice or not at all.
+// Without `order`, `q` and `name_prefix` choose the order of names, or else `tag_prefix` that of tags, or else
+// `cursor` that of names. A plant that is changed moves in the orders of `updated_at`, and one with another tag in
+// those of tags: a client that reads all pages meanwhile may meet it twice or not at all.
 //
-// In the order of names the response is 503 with 50300, and the message says why, if the store has the order of
-// another version of Unicode than the service.
+// In the order of names, and with `q`, the response is 503 with 50300, and the message says why, if the store has the
+// order of another version of Unicode than the service.
 //
 // Requires the scope `read`.
 //
@@ -4327,8 +4419,12 @@ func (c *ClientWithResponses) CreatePlantsWithResponse(ctx context.Context, body
 // CountPlantsWithResponse Count plants
 //
 // Counts the plants, or those with a tag, or those whose name begins with a text. It stops at 100,000: then `more`
-// is true if there are more. `tag` and `name_prefix` together are refused with 40003. For `name_prefix` see "The
-// order of names".
+// is true if there are more. For `name_prefix` see "The order of names".
+//
+// With `q` or `tag_prefix` it counts what a search finds, and stops where a page of a search ends, at the latest; see
+// "Search". Then `more` is true, and there may be more plants or not: the list of all pages has the exact number.
+//
+// `tag` and `tag_prefix` together are refused with 40003, and so is `name_prefix` with any other parameter.
 //
 // Requires the scope `read`.
 //
