@@ -24,18 +24,22 @@ const keyCharacters = 3 * 50
 // "ß", and it leaves NFC for some characters.
 func NameKey(name string) string {
 	var bytes [utf8.UTFMax * keyCharacters]byte
-	key, characters := bytes[:0], 0
+	return string(fold(bytes[:0], name, keyCharacters))
+}
+
+// fold appends to a text the first characters of a name, in the form that [NameKey] describes.
+func fold(text []byte, name string, characters int) []byte {
 	for _, r := range norm.NFC.String(name) {
-		if characters++; characters > keyCharacters {
+		if characters--; characters < 0 {
 			break
 		}
 		smallest := r
 		for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
 			smallest = min(smallest, other)
 		}
-		key = utf8.AppendRune(key, smallest)
+		text = utf8.AppendRune(text, smallest)
 	}
-	return string(key)
+	return text
 }
 
 // NameKeyVersion identifies what [NameKey] does. Keys of different versions cannot be

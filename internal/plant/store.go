@@ -43,6 +43,15 @@ type Store interface {
 	// ByUpdate may be set.
 	Count(ctx context.Context, page Page) (n int, more bool, err error)
 
+	// Search returns a page of the plants that a search selects, and the place after which to go on; nil: no more
+	// follow. It ends at the Limit, at [MaxPage], or when it has examined enough, so it can be empty although more
+	// follow. If the keys are of another version of Unicode, Parts and the order of names are [ErrOtherUnicode].
+	Search(ctx context.Context, search Search) (plants []Plant, next *Place, err error)
+
+	// CountSearch returns the number of plants that a search selects, and whether there may be more: it stops at the
+	// Limit, or when it has examined enough.
+	CountSearch(ctx context.Context, search Search) (n int, more bool, err error)
+
 	// Tags returns a page of the tags that plants have, each once and in ascending order,
 	// and whether more tags follow. It ends at the Limit or at [MaxPage]. The cost does not
 	// depend on the number of plants.

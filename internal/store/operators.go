@@ -87,7 +87,7 @@ func NewDurations() Durations {
 		NativeHistogramBucketFactor:    1.1,
 		NativeHistogramMaxBucketNumber: 100,
 	}, []string{"operation"})}
-	for _, operation := range strings.Fields("create create_all get list count tags changes history put patch delete token") {
+	for _, operation := range strings.Fields("create create_all get list search count count_search tags changes history put patch delete token") {
 		durations.WithLabelValues(operation) // a series without calls is 0
 	}
 	return durations

@@ -28,6 +28,7 @@ import (
 //   - INSERT … SELECT FROM unnest is not atomic when a worker crashes: of nine
 //     crashes under load, two tore acknowledged batches. INSERT … VALUES is atomic.
 //   - a recursive query is not possible, so each tag of a list is a query.
+//   - a lateral join with OFFSET is not possible, so a search joins as the planner likes.
 //   - a transaction can appear on one shard before it appears on another, so there is
 //     no order of commits, no feed of changes, and no history. A plant has the name of who
 //     stored it.

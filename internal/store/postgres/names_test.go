@@ -80,6 +80,21 @@ func TestRowsOfPages(t *testing.T) {
 				})
 			}
 		}
+		for name, search := range storetest.Searches() {
+			const window = 30
+			search.Limit = limit
+			selected, args := scanOf(search, window)
+			t.Run(mode+"/candidates "+name, func(t *testing.T) { // each one is read in the index, and in the table
+				all := append(args, candidateArguments(search, limit)...)
+				wantRows(t, explainRows(t, conn, selected.candidates, all), 2*window)
+			})
+			t.Run(mode+"/end "+name, func(t *testing.T) {
+				if search.Order != plant.OrderTag || search.IsUntagged() {
+					args = args[:3]
+				}
+				wantRows(t, explainRows(t, conn, selected.end, args), window+1)
+			})
+		}
 		for name, page := range map[string]plant.TagPage{
 			"all":       {},
 			"after one": {After: new("many")},
@@ -115,6 +130,8 @@ func explainRows(t *testing.T, conn *pgx.Conn, query string, args []any) planNod
 		values[i] = fmt.Sprint(arg)
 		if text, ok := arg.([]byte); ok {
 			values[i] = fmt.Sprintf(`'\x%x'`, text)
+		} else if arg == nil {
+			values[i] = "NULL"
 		}
 	}
 	execute(t, conn, `PREPARE page AS `+query)

@@ -134,6 +134,11 @@ func usePlants(t *testing.T, s *Store) {
 		_, _, countErr := s.Count(ctx, page)
 		err = errors.Join(err, listErr, countErr)
 	}
+	for _, search := range storetest.Searches() {
+		search.Limit, search.Examine = 1, 1
+		_, _, searchErr := s.Search(ctx, search)
+		err = errors.Join(err, searchErr)
+	}
 	_, _, tagsErr := s.Tags(ctx, plant.TagPage{Limit: 10})
 	must.NoError(t, errors.Join(err, tagsErr))
 	if err := s.Create(ctx, plant.Plant{ID: 0, Name: "another"}); !errors.Is(err, plant.ErrExists) {

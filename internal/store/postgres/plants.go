@@ -131,12 +131,17 @@ func selectionOf(page plant.Page) (selected selection, args []any) {
 	}
 }
 
-// checkNames returns an error if a page is in the order of names, unless the names have keys
+// checkPage returns an error if a page is in the order of names, unless the names have keys
 // of this program.
-func checkNames(ctx context.Context, conn *pgx.Conn, page plant.Page) error {
+func checkPage(ctx context.Context, conn *pgx.Conn, page plant.Page) error {
 	if page.ByName == nil {
 		return nil
 	}
+	return checkNames(ctx, conn)
+}
+
+// checkNames returns an error unless the names have keys of this program.
+func checkNames(ctx context.Context, conn *pgx.Conn) error {
 	version, err := number(ctx, conn, namesRow, "")
 	if err == nil && int64(version) != plant.NameKeyVersion {
 		err = permanent{store.Unavailable(plant.ErrOtherUnicode)}
@@ -156,7 +161,7 @@ func (s *Store) List(ctx context.Context, page plant.Page) (plants []plant.Plant
 
 // listPlants reads a page.
 func listPlants(ctx context.Context, conn *pgx.Conn, page plant.Page) (plants []plant.Plant, more bool, err error) {
-	if err := checkNames(ctx, conn, page); err != nil {
+	if err := checkPage(ctx, conn, page); err != nil {
 		return nil, false, err
 	}
 	selected, args := selectionOf(page)
@@ -170,7 +175,7 @@ func listPlants(ctx context.Context, conn *pgx.Conn, page plant.Page) (plants []
 func (s *Store) Count(ctx context.Context, page plant.Page) (count int, more bool, err error) {
 	defer s.durations.Since(time.Now(), "count")
 	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		if err := checkNames(ctx, conn, page); err != nil {
+		if err := checkPage(ctx, conn, page); err != nil {
 			return err
 		}
 		selected, args := selectionOf(page)

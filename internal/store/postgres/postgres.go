@@ -93,6 +93,7 @@ const (
 // Store stores plants and tokens in a PostgreSQL database.
 type Store struct {
 	store.Writer
+	store.Searcher
 	pool      *pgxpool.Pool
 	servers   *servers // nil: the URL has one host
 	writes    *groupcommit.Queue[*pendingWrite]
@@ -170,6 +171,7 @@ func connect(
 	}
 	s := &Store{pool: pool, servers: servers, durations: store.NewDurations(), slow: map[int64]int{}}
 	s.Writer = store.Writer{Apply: s.apply}
+	s.Searcher = store.Searcher{InSnapshot: s.inSnapshot, Durations: s.durations}
 	s.writes = groupcommit.New(maxGroup, func(calls []*groupcommit.Call[*pendingWrite]) { s.run(calls, lane{}) })
 	s.slowWrites = groupcommit.New(maxGroup, func(calls []*groupcommit.Call[*pendingWrite]) {
 		s.run(calls, lane{waits: true, grace: 3 * lockTime})

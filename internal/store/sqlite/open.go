@@ -119,6 +119,7 @@ func newStore(path string, conn *sqlite.Conn, found int, incomplete int64) *Stor
 		writer: make(chan *sqlite.Conn, 1), stopWatch: func() {},
 	}
 	s.writes, s.Writer = groupcommit.New(maxGroup, s.commit), store.Writer{Apply: s.apply}
+	s.Searcher = store.Searcher{InSnapshot: s.inSnapshot, Durations: s.durations}
 	s.writer <- conn
 	return s
 }

@@ -43,6 +43,7 @@ const EngineVersion = sqlite.Version
 // Store implements [store.Store] on one SQLite file.
 type Store struct {
 	store.Writer
+	store.Searcher
 	path      string
 	writes    *groupcommit.Queue[groupedWrite]
 	durations store.Durations

@@ -30,18 +30,20 @@ func Durations(t *testing.T, s store.Store) {
 		}
 	}
 	calls := map[string]func(){
-		"create":     func() { _ = s.Create(ctx, p) },
-		"create_all": func() { _, _ = s.CreateAll(ctx, []plant.Plant{p}) },
-		"get":        func() { _, _ = s.Get(ctx, 1) },
-		"list":       func() { _, _, _ = s.List(ctx, plant.Page{Limit: 1}) },
-		"count":      func() { _, _, _ = s.Count(ctx, plant.Page{Limit: 1}) },
-		"tags":       func() { _, _, _ = s.Tags(ctx, plant.TagPage{Limit: 1}) },
-		"changes":    func() { _, _, _ = s.Changes(ctx, nil, 1) },
-		"history":    func() { _, _, _ = s.History(ctx, 1, plant.HistoryPage{Limit: 1}) },
-		"put":        func() { _, _, _ = s.Put(ctx, p, some) },
-		"patch":      func() { _, _ = s.Patch(ctx, 1, plant.Patch{}, some) },
-		"delete":     func() { _ = s.Delete(ctx, 1, "", some) },
-		"token":      func() { _, _ = s.Token(ctx, "unknown") },
+		"create":       func() { _ = s.Create(ctx, p) },
+		"create_all":   func() { _, _ = s.CreateAll(ctx, []plant.Plant{p}) },
+		"get":          func() { _, _ = s.Get(ctx, 1) },
+		"list":         func() { _, _, _ = s.List(ctx, plant.Page{Limit: 1}) },
+		"search":       func() { _, _, _ = s.Search(ctx, plant.Search{Limit: 1, Examine: 1}) },
+		"count":        func() { _, _, _ = s.Count(ctx, plant.Page{Limit: 1}) },
+		"count_search": func() { _, _, _ = s.CountSearch(ctx, plant.Search{Limit: 1, Examine: 1}) },
+		"tags":         func() { _, _, _ = s.Tags(ctx, plant.TagPage{Limit: 1}) },
+		"changes":      func() { _, _, _ = s.Changes(ctx, nil, 1) },
+		"history":      func() { _, _, _ = s.History(ctx, 1, plant.HistoryPage{Limit: 1}) },
+		"put":          func() { _, _, _ = s.Put(ctx, p, some) },
+		"patch":        func() { _, _ = s.Patch(ctx, 1, plant.Patch{}, some) },
+		"delete":       func() { _ = s.Delete(ctx, 1, "", some) },
+		"token":        func() { _, _ = s.Token(ctx, "unknown") },
 	}
 	for operation := range calls {
 		want[operation] = 0

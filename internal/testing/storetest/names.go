@@ -80,9 +80,11 @@ func OtherUnicode(t *testing.T, s store.Store, change func(t *testing.T)) {
 	byName := plant.Page{ByName: &plant.ByName{}, Limit: 1}
 	_, _, list := s.List(timeout(t), byName)
 	_, _, count := s.Count(timeout(t), byName)
-	for _, err := range []error{list, count} {
+	_, _, search := s.Search(timeout(t), plant.Search{Order: plant.OrderName, Limit: 1, Examine: 1})
+	_, _, countSearch := s.CountSearch(timeout(t), plant.Search{Parts: plant.PartsOf("a"), Limit: 1, Examine: 1})
+	for _, err := range []error{list, count, search, countSearch} {
 		if !errors.Is(err, plant.ErrUnavailable) || !errors.Is(err, plant.ErrOtherUnicode) {
-			t.Errorf("by name List or Count = %v, want %v and %v", err, plant.ErrUnavailable, plant.ErrOtherUnicode)
+			t.Errorf("by name List, Count, Search or CountSearch = %v, want %v and %v", err, plant.ErrUnavailable, plant.ErrOtherUnicode)
 		}
 	}
 	mustCreate(t, s, plant.Plant{ID: 500_000, Name: "new"})

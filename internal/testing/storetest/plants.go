@@ -29,6 +29,7 @@ func Plants(t *testing.T, open func(t *testing.T) plant.Store) {
 	t.Run("list", func(t *testing.T) { list(t, open) })
 	t.Run("names", func(t *testing.T) { names(t, open) })
 	t.Run("orders", func(t *testing.T) { orders(t, open) })
+	t.Run("search", func(t *testing.T) { search(t, open) })
 	t.Run("put, patch and delete", func(t *testing.T) { change(t, open) })
 	t.Run("versions and preconditions", func(t *testing.T) { version(t, open) })
 }
