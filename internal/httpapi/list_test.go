@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/plantstore/plantstore/api"
 	"github.com/plantstore/plantstore/gen/plantapi"
@@ -20,10 +20,10 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
-// pages notes which plants a store was asked for.
+// pages notes which plants a store was asked for: a [plant.Page] or a [plant.Search].
 type pages struct {
 	plant.Store
-	last plant.Page
+	last any
 }
 
 func (p *pages) List(ctx context.Context, page plant.Page) ([]plant.Plant, bool, error) {
@@ -34,6 +34,16 @@ func (p *pages) List(ctx context.Context, page plant.Page) ([]plant.Plant, bool,
 func (p *pages) Count(ctx context.Context, page plant.Page) (int, bool, error) {
 	p.last = page
 	return p.Store.Count(ctx, page)
+}
+
+func (p *pages) Search(ctx context.Context, search plant.Search) ([]plant.Plant, *plant.Place, error) {
+	p.last = search
+	return p.Store.Search(ctx, search)
+}
+
+func (p *pages) CountSearch(ctx context.Context, search plant.Search) (int, bool, error) {
+	p.last = search
+	return p.Store.CountSearch(ctx, search)
 }
 
 // Each parameter of a list, and each value of an order, changes what the store is asked for.
@@ -49,14 +59,14 @@ func TestEveryParameterReachesTheStore(t *testing.T) {
 			if p.Value.Example == nil {
 				t.Errorf("the parameter %s of %s has no example in api/openapi.yaml", p.Value.Name, path)
 			}
-			before, values := []plant.Page{without}, []any{p.Value.Example}
+			before, values := []any{without}, []any{p.Value.Example}
 			if enum := p.Value.Schema.Value.Enum; enum != nil {
 				before, values = nil, enum
 			}
 			for _, value := range values {
 				query := url.Values{p.Value.Name: {fmt.Sprint(value)}}.Encode()
 				s.call(http.MethodGet, path+"?"+query, "").wantStatus(t, http.StatusOK)
-				if slices.ContainsFunc(before, func(page plant.Page) bool { return cmp.Equal(page, asked.last) }) {
+				if slices.ContainsFunc(before, func(earlier any) bool { return reflect.DeepEqual(earlier, asked.last) }) {
 					t.Errorf("%s ignores %s", file, query)
 				}
 				before = append(before, asked.last)

@@ -18,8 +18,12 @@ func orderOf(params plantapi.ListPlantsParams) (order plantapi.ListPlantsParamsO
 	switch {
 	case params.Order != nil:
 		return *params.Order, "order=" + string(*params.Order)
+	case params.Q != nil:
+		return plantapi.OrderName, "q"
 	case params.NamePrefix != nil:
 		return plantapi.OrderName, "name_prefix"
+	case params.TagPrefix != nil:
+		return plantapi.OrderTag, "tag_prefix"
 	case params.Cursor != nil:
 		return plantapi.OrderName, "cursor"
 	default:
@@ -27,25 +31,46 @@ func orderOf(params plantapi.ListPlantsParams) (order plantapi.ListPlantsParamsO
 	}
 }
 
-// parametersOf lists the parameters that each order takes besides limit, as in the document.
-var parametersOf = map[plantapi.ListPlantsParamsOrder][]string{
-	plantapi.OrderID:             {"after", "tag"},
-	plantapi.OrderIDDescending:   {"tag", "cursor"},
-	plantapi.OrderName:           {"name_prefix", "cursor"},
-	plantapi.OrderNameDescending: {"name_prefix", "cursor"},
-	plantapi.OrderUpdated:        {"cursor"},
+// An orderOfPlants is what an order of the document is in a store.
+type orderOfPlants struct {
+	order        plant.Order
+	isDescending bool
+	parameters   []string // that only some orders take
+	isSearch     bool     // the order is that of a search only
 }
 
-// checkCombination refuses the parameters that the order of a request does not take.
+// orders are those of the document.
+var orders = map[plantapi.ListPlantsParamsOrder]orderOfPlants{
+	plantapi.OrderID:               {order: plant.OrderID, parameters: []string{"after"}},
+	plantapi.OrderIDDescending:     {order: plant.OrderID, parameters: []string{"cursor"}, isDescending: true},
+	plantapi.OrderName:             {order: plant.OrderName, parameters: []string{"name_prefix", "cursor"}},
+	plantapi.OrderNameDescending:   {order: plant.OrderName, parameters: []string{"name_prefix", "cursor"}, isDescending: true},
+	plantapi.OrderTag:              {order: plant.OrderTag, parameters: []string{"cursor"}, isSearch: true},
+	plantapi.OrderTagDescending:    {order: plant.OrderTag, parameters: []string{"cursor"}, isSearch: true, isDescending: true},
+	plantapi.OrderUpdated:          {order: plant.OrderUpdate, parameters: []string{"cursor"}, isDescending: true},
+	plantapi.OrderUpdatedAscending: {order: plant.OrderUpdate, parameters: []string{"cursor"}, isSearch: true},
+}
+
+// checkCombination refuses parameters that the order of a request does not take, and filters that exclude each other.
 func checkCombination(params plantapi.ListPlantsParams) error {
 	order, chosenBy := orderOf(params)
-	given := [...]bool{params.After != nil, params.Tag != nil, params.NamePrefix != nil, params.Cursor != nil}
 	var details []plantapi.ErrorDetail
-	for i, name := range [...]string{"after", "tag", "name_prefix", "cursor"} {
-		if given[i] && !slices.Contains(parametersOf[order], name) {
-			message := "cannot be combined with " + chosenBy + ": remove one of them"
+	refuse := func(isGiven bool, name, because string) {
+		if isGiven {
+			message := "cannot be combined with " + because + ": remove one of them"
 			details = append(details, plantapi.ErrorDetail{In: plantapi.InQuery, Pointer: "/" + name, Message: message})
 		}
+	}
+	taken := orders[order].parameters
+	refuse(params.After != nil && !slices.Contains(taken, "after"), "after", chosenBy)
+	refuse(params.Cursor != nil && !slices.Contains(taken, "cursor"), "cursor", chosenBy)
+	refuse(params.NamePrefix != nil && !slices.Contains(taken, "name_prefix"), "name_prefix", chosenBy)
+	if params.NamePrefix != nil {
+		refuse(params.Q != nil, "q", "name_prefix")
+		refuse(params.Tag != nil, "tag", "name_prefix")
+		refuse(params.TagPrefix != nil, "tag_prefix", "name_prefix")
+	} else {
+		refuse(params.Tag != nil && params.TagPrefix != nil, "tag", "tag_prefix")
 	}
 	if details == nil {
 		return nil
@@ -53,60 +78,109 @@ func checkCombination(params plantapi.ListPlantsParams) error {
 	return invalidParameters(details...)
 }
 
-// pageOf returns the page of a request for plants, without its limit. It refuses
+// mostExamined is how many plants a page of a search examines, as in the document.
+const mostExamined = 100_000
+
+// searchOf returns the search for the plants of a request, without its limit and the beginning of the name. It refuses
 // parameters that cannot be combined.
-func pageOf(params plantapi.ListPlantsParams) (plant.Page, error) {
+func searchOf(params plantapi.ListPlantsParams) (plant.Search, error) {
 	if err := checkCombination(params); err != nil {
-		return plant.Page{}, err
+		return plant.Search{}, err
 	}
-	page := plant.Page{After: params.After, Tag: params.Tag}
-	place := placeOf(params.Cursor)
-	switch order, _ := orderOf(params); order {
-	case plantapi.OrderIDDescending:
-		page.Descending = true
-		if place != nil {
-			page.After = &place.ID
+	name, _ := orderOf(params)
+	chosen := orders[name]
+	search := plant.Search{
+		Order: chosen.order, Descending: chosen.isDescending, After: placeOf(params, chosen.order), Examine: mostExamined,
+	}
+	if params.Q != nil {
+		search.Parts = plant.PartsOf(*params.Q)
+	}
+	if params.Tag != nil {
+		search.Tags = plant.OneTag(*params.Tag)
+	}
+	if params.TagPrefix != nil {
+		search.Tags = plant.TagsBeginningWith(*params.TagPrefix)
+	}
+	return search, nil
+}
+
+// needsSearch reports whether no index has both the filters and the order of a request.
+func needsSearch(params plantapi.ListPlantsParams) bool {
+	name, _ := orderOf(params)
+	order := orders[name]
+	if order.isSearch || params.Q != nil || params.TagPrefix != nil {
+		return true
+	}
+	return params.Tag != nil && order.order != plant.OrderID
+}
+
+// pageOf returns the page of a search that an index has.
+func pageOf(search plant.Search, params plantapi.ListPlantsParams) plant.Page {
+	page := plant.Page{Tag: params.Tag, Limit: search.Limit}
+	after := search.After
+	switch search.Order {
+	case plant.OrderName:
+		page.Descending, page.ByName = search.Descending, &plant.ByName{}
+		if after != nil {
+			page.ByName.After = &plant.NamePlace{Key: after.Key, ID: after.ID}
 		}
-	case plantapi.OrderName, plantapi.OrderNameDescending:
-		page.Descending = order == plantapi.OrderNameDescending
-		page.ByName = &plant.ByName{After: place}
 		if params.NamePrefix != nil {
 			page.ByName.Prefix = plant.NameKey(*params.NamePrefix)
 		}
-	case plantapi.OrderUpdated:
+	case plant.OrderUpdate:
 		page.ByUpdate = &plant.ByUpdate{}
-		if place != nil {
-			updatedAt := append([]byte(place.Key), make([]byte, 8)...) // the cursor of another order may have less
-			page.ByUpdate.After = &plant.UpdatePlace{UpdatedAt: int64(binary.BigEndian.Uint64(updatedAt)), ID: place.ID}
+		if after != nil {
+			page.ByUpdate.After = &plant.UpdatePlace{UpdatedAt: after.UpdatedAt, ID: after.ID}
+		}
+	default:
+		page.Descending = search.Descending
+		if after != nil {
+			page.After = &after.ID
 		}
 	}
-	return page, nil
+	return page
 }
 
-// placeOf returns the place of a cursor; see placeAfter. Every cursor that the document allows
-// has one.
-func placeOf(cursor *string) *plant.NamePlace {
-	if cursor == nil {
+// placeOf returns the place after which a page begins; see placeAfter. Every cursor that the document allows has one,
+// also in another order than that of its list.
+func placeOf(params plantapi.ListPlantsParams, order plant.Order) *plant.Place {
+	if params.After != nil {
+		return &plant.Place{ID: *params.After}
+	}
+	if params.Cursor == nil {
 		return nil
 	}
-	place, _ := hex.DecodeString(*cursor)
-	return &plant.NamePlace{ID: int64(binary.BigEndian.Uint64(place)), Key: string(place[8:])}
+	cursor, _ := hex.DecodeString(*params.Cursor)
+	place, rest := &plant.Place{ID: int64(binary.BigEndian.Uint64(cursor))}, cursor[8:]
+	switch order {
+	case plant.OrderName:
+		place.Key = string(rest)
+	case plant.OrderTag:
+		if place.Untagged = len(rest) == 0; !place.Untagged {
+			place.Key = string(rest[1:])
+		}
+	case plant.OrderUpdate:
+		place.UpdatedAt = int64(binary.BigEndian.Uint64(append(rest, make([]byte, 8)...)))
+	}
+	return place
 }
 
-// placeAfter returns the parameter for the page after one that ends with a plant, and its
-// value. A cursor is the ID in eight bytes and what the order compares before it, if anything,
-// in hexadecimal digits.
-func placeAfter(page plant.Page, last plant.Plant) (parameter, value string) {
-	place := binary.BigEndian.AppendUint64(nil, uint64(last.ID))
+// placeAfter returns the parameter for the page after a place, and its value. A cursor is the ID in eight bytes and
+// what the order compares before it, if anything, in hexadecimal digits. A tag has a byte before it, because plants
+// without a tag have nothing there.
+func placeAfter(search plant.Search, place *plant.Place) (parameter, value string) {
+	cursor := binary.BigEndian.AppendUint64(nil, uint64(place.ID))
 	switch {
-	case page.ByName != nil:
-		place = append(place, plant.NameKey(last.Name)...)
-	case page.ByUpdate != nil:
-		place = binary.BigEndian.AppendUint64(place, uint64(last.UpdatedAt.UnixMicro()))
-	case !page.Descending:
-		return "after", strconv.FormatInt(last.ID, 10)
+	case search.Order == plant.OrderID && !search.Descending:
+		return "after", strconv.FormatInt(place.ID, 10)
+	case search.Order == plant.OrderName:
+		cursor = append(cursor, place.Key...)
+	case search.Order == plant.OrderUpdate:
+		cursor = binary.BigEndian.AppendUint64(cursor, uint64(place.UpdatedAt))
+	case search.Order == plant.OrderTag && !place.Untagged:
+		cursor = append(append(cursor, 't'), place.Key...)
 	}
-	return "cursor", hex.EncodeToString(place)
+	return "cursor", hex.EncodeToString(cursor)
 }
 
 // How many items a page has without the parameter limit, and at most. Tests compare both with the document.

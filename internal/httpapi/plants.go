@@ -71,12 +71,12 @@ func idPointers(indexes []int) []string {
 func (s *server) ListPlants(
 	ctx context.Context, request plantserver.ListPlantsRequestObject,
 ) (plantserver.ListPlantsResponseObject, error) {
-	page, err := pageOf(request.Params)
+	search, err := searchOf(request.Params)
 	if err != nil {
 		return nil, err
 	}
-	page.Limit = pageSize(request.Params.Limit)
-	plants, more, err := s.Plants.List(ctx, page)
+	search.Limit = pageSize(request.Params.Limit)
+	plants, next, err := s.find(ctx, search, request.Params)
 	if err != nil {
 		return nil, err
 	}
@@ -85,11 +85,25 @@ func (s *server) ListPlants(
 		stored[i] = s.toStoredPlant(&plants[i])
 	}
 	list := response{body: &stored, cacheControl: cacheControl}
-	if more {
-		parameter, value := placeAfter(page, plants[len(plants)-1])
+	if next != nil {
+		parameter, value := placeAfter(search, next)
 		list.link = s.nextPage(ctx, "/plants", parameter, value)
 	}
 	return list, nil
+}
+
+// find returns a page of plants, and the place after which the next page begins; nil: there is none.
+func (s *server) find(
+	ctx context.Context, search plant.Search, params plantapi.ListPlantsParams,
+) (plants []plant.Plant, next *plant.Place, err error) {
+	if needsSearch(params) {
+		return s.Plants.Search(ctx, search)
+	}
+	plants, more, err := s.Plants.List(ctx, pageOf(search, params))
+	if more {
+		next = search.PlaceOf(plants[len(plants)-1])
+	}
+	return plants, next, err
 }
 
 // maxCount is where a count stops, as in the document. PostgreSQL takes 80 ms to count a
@@ -99,16 +113,29 @@ const maxCount = 100_000
 func (s *server) CountPlants(
 	ctx context.Context, request plantserver.CountPlantsRequestObject,
 ) (plantserver.CountPlantsResponseObject, error) {
-	page, err := pageOf(plantapi.ListPlantsParams{Tag: request.Params.Tag, NamePrefix: request.Params.NamePrefix})
-	if err != nil {
-		return nil, err
-	}
-	page.Limit = maxCount
-	count, more, err := s.Plants.Count(ctx, page)
+	count, more, err := s.count(ctx, plantapi.ListPlantsParams{
+		Q: request.Params.Q, Tag: request.Params.Tag, TagPrefix: request.Params.TagPrefix, NamePrefix: request.Params.NamePrefix,
+	})
 	if err != nil {
 		return nil, err
 	}
 	return response{body: &plantapi.Count{Count: int32(count), More: more}, cacheControl: cacheControl}, nil
+}
+
+// count counts the plants of a list without an order.
+func (s *server) count(ctx context.Context, params plantapi.ListPlantsParams) (n int, more bool, err error) {
+	if params.Tag != nil && params.NamePrefix == nil {
+		params.Order = new(plantapi.OrderID) // which examines only the plants with the tag
+	}
+	search, err := searchOf(params)
+	if err != nil {
+		return 0, false, err
+	}
+	search.Limit = maxCount
+	if needsSearch(params) {
+		return s.Plants.CountSearch(ctx, search)
+	}
+	return s.Plants.Count(ctx, pageOf(search, params))
 }
 
 func (s *server) ListTags(

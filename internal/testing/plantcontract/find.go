@@ -25,6 +25,10 @@ var findSequences = []contracttest.Sequence{
 	}},
 	{Name: "order=id is the default order", Run: orderByID},
 	{Name: "descending orders, with a filter across pages", Run: descendingOrders},
+	{Name: "q finds parts of names in any order, with tags and in each order", Run: searches, Shows: []scenario.Promise{
+		scenario.Effect("listPlants", "q"), scenario.Effect("countPlants", "q"),
+		scenario.Effect("listPlants", "tag_prefix"), scenario.Effect("countPlants", "tag_prefix"),
+	}},
 	{Name: "a plant moves in the order of names with its name", Run: movesWithName},
 	{Name: "parameters that cannot be combined are refused", Run: refusedCombinations},
 	{Name: "tags are listed once and in order across pages", Run: tagsInOrder, Shows: []scenario.Promise{
@@ -85,20 +89,28 @@ type combination struct {
 }
 
 var combinations = []combination{
-	{"listPlants", url.Values{"name_prefix": {"fic"}}, []string{"tag", "after"}},
-	{"listPlants", url.Values{"order": {"name"}}, []string{"tag", "after"}},
-	{"listPlants", url.Values{"order": {"name_desc"}}, []string{"tag", "after"}},
-	{"listPlants", url.Values{"order": {"updated"}}, []string{"tag", "after", "name_prefix"}},
+	{"listPlants", url.Values{"name_prefix": {"fic"}}, []string{"q", "tag", "tag_prefix", "after"}},
+	{"listPlants", url.Values{"q": {"fic"}}, []string{"after"}},
+	{"listPlants", url.Values{"tag_prefix": {"M"}}, []string{"after", "tag"}},
+	{"listPlants", url.Values{"order": {"name"}}, []string{"after"}},
+	{"listPlants", url.Values{"order": {"name_desc"}}, []string{"after"}},
+	{"listPlants", url.Values{"order": {"tag"}}, []string{"after", "name_prefix"}},
+	{"listPlants", url.Values{"order": {"tag_desc"}}, []string{"after", "name_prefix"}},
+	{"listPlants", url.Values{"order": {"updated"}}, []string{"after", "name_prefix"}},
+	{"listPlants", url.Values{"order": {"updated_asc"}}, []string{"after", "name_prefix"}},
 	{"listPlants", url.Values{"order": {"id_desc"}}, []string{"after", "name_prefix"}},
 	{"listPlants", url.Values{"order": {"id"}}, []string{"name_prefix", "cursor"}},
-	{"listPlants", url.Values{"cursor": {cursorOfFicus}}, []string{"tag", "after"}},
-	{"countPlants", url.Values{"name_prefix": {"fic"}}, []string{"tag"}},
+	{"listPlants", url.Values{"cursor": {cursorOfFicus}}, []string{"after"}},
+	{"countPlants", url.Values{"name_prefix": {"fic"}}, []string{"q", "tag", "tag_prefix"}},
+	{"countPlants", url.Values{"tag_prefix": {"M"}}, []string{"tag"}},
 }
 
 const cursorOfFicus = "000000000000000a4649435553"
 
 // forbiddenValues are values of the parameters of combinations.
-var forbiddenValues = map[string]string{"tag": "Moraceae", "after": "8", "name_prefix": "fic", "cursor": cursorOfFicus}
+var forbiddenValues = map[string]string{
+	"q": "fic", "tag": "Moraceae", "tag_prefix": "M", "after": "8", "name_prefix": "fic", "cursor": cursorOfFicus,
+}
 
 func refusedCombinations(t *scenario.Trial) {
 	for _, c := range combinations {

@@ -40,6 +40,7 @@ const (
 	namesInOrder = "sequence, name_prefix finds names, in their order across pages"
 	descending   = "sequence, descending orders, with a filter across pages"
 	combined     = "sequence, parameters that cannot be combined are refused"
+	search       = "sequence, q finds parts of names in any order, with tags and in each order"
 	tagsOnce     = "sequence, tags are listed once and in order across pages"
 	timesMove    = "sequence, updated_at moves with each change, created_at never"
 	entriesOfAll = "sequence, getHistory has each change, with the state before"
@@ -137,8 +138,13 @@ var wrongServices = map[string]wrongService{
 			}
 		}),
 	},
-	"ignores tag beside a cursor":     {finder: combined, server: wrongURI("(cursor=[^&]*.*)&tag=[^&]*", "$1")},
+	"ignores tag beside tag_prefix":   {finder: combined, server: wrongURI("&tag=[^&]*(.*tag_prefix=)|(tag_prefix=[^&]*.*)&tag=[^&]*", "$1$2")},
 	"points at one of two parameters": {finder: combined, server: wrongBody("^/plants", `("/after","message":"cannot.*)"/tag"`, `$1"/after"`)},
+	"finds the first part of q":       {finder: search, server: wrongURI("([?&]q=[^+&]*)[+][^&]*", "$1")},
+	"takes tag_prefix for tag":        {finder: search, server: wrongURI("tag_prefix=", "tag=")},
+	"takes order=tag for order=id":    {finder: search, server: wrongURI("order=tag&", "order=id&")},
+	"takes updated for updated_asc":   {finder: search, server: wrongURI("order=updated_asc", "order=updated")},
+	"ignores q of a count":            {finder: search, server: wrongURI("^(/plants:count[?].*)q=[^&]*", "$1")},
 	"forgets the prefix of tags": {
 		finder: tagsOnce,
 		server: wrongResponse(func(_ *http.Request, a *httptest.ResponseRecorder) {
