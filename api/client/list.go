@@ -40,33 +40,63 @@ func HasTag(tag string) Filter {
 	return func(listing *listing) { listing.Tag = &tag }
 }
 
+// HasTagPrefix selects the plants whose tag begins with prefix, which has 1 to 256 characters.
+// Without another order the plants are listed as by [OrderByTag]. HasTagPrefix cannot be
+// combined with [HasTag] or, without [OrderByID], with [StartAfter].
+func HasTagPrefix(prefix string) Filter {
+	return func(listing *listing) { listing.TagPrefix = &prefix }
+}
+
+// HasNameParts selects the plants whose name has each part of text, in any order and ignoring
+// case: "wilson lyrata" finds "Ficus lyrata ‘Wilson’". White space separates the parts; text has
+// 1 to 100 characters. Without another order the plants are listed as by [OrderByName].
+// HasNameParts cannot be combined with [HasNamePrefix] or, without [OrderByID], with
+// [StartAfter]. The service examines the plants one by one, so a [Page] can be empty although
+// Next is not, and [Client.Count] can end early.
+func HasNameParts(text string) Filter {
+	return func(listing *listing) { listing.Q = &text }
+}
+
 // HasNamePrefix selects the plants whose name begins with prefix, ignoring case. The prefix
 // has 1 to 50 characters. The plants are listed as by [OrderByName]. HasNamePrefix cannot be
-// combined with [HasTag] or [StartAfter].
+// combined with another [Filter] or with [StartAfter].
 func HasNamePrefix(prefix string) Filter {
 	return func(listing *listing) { listing.NamePrefix = &prefix }
 }
 
-// StartAfter selects the plants with a greater id.
+// StartAfter selects the plants with a greater id. It can be combined with no order but [OrderByID].
 func StartAfter(id int64) ListOption {
 	return arrangement(func(listing *listing) { listing.After = &id })
 }
 
+// OrderByID lists plants in the order of their ids. This is the default, unless a [Filter] says otherwise.
+func OrderByID() ListOption { return orderBy(plantapi.OrderID) }
+
 // OrderByName lists plants in the order of their names, ignoring case, and equal
-// names in the order of the ids. It cannot be combined with [HasTag] or [StartAfter].
+// names in the order of the ids.
 func OrderByName() ListOption { return orderBy(plantapi.OrderName) }
 
 // OrderByNameDescending lists plants in the reverse order of [OrderByName].
 func OrderByNameDescending() ListOption { return orderBy(plantapi.OrderNameDescending) }
 
 // OrderByIDDescending lists plants in descending order of their ids. It cannot be combined
-// with [HasNamePrefix] or [StartAfter].
+// with [HasNamePrefix].
 func OrderByIDDescending() ListOption { return orderBy(plantapi.OrderIDDescending) }
 
+// OrderByTag lists plants in the order of the code points of their tags, and equal tags in the
+// order of the ids; then the plants without a tag. It cannot be combined with [HasNamePrefix].
+func OrderByTag() ListOption { return orderBy(plantapi.OrderTag) }
+
+// OrderByTagDescending lists plants in the reverse order of [OrderByTag], but those without a tag
+// come last, too.
+func OrderByTagDescending() ListOption { return orderBy(plantapi.OrderTagDescending) }
+
 // OrderByUpdate lists the plants that changed last first. It cannot be combined with
-// [HasTag], [HasNamePrefix] or [StartAfter]. A plant that changes during the loop may be
-// returned twice or not at all.
+// [HasNamePrefix]. A plant that changes during the loop may be returned twice or not at all.
 func OrderByUpdate() ListOption { return orderBy(plantapi.OrderUpdated) }
+
+// OrderByUpdateAscending lists plants in the reverse order of [OrderByUpdate].
+func OrderByUpdateAscending() ListOption { return orderBy(plantapi.OrderUpdatedAscending) }
 
 func orderBy(order plantapi.ListPlantsParamsOrder) ListOption {
 	return arrangement(func(listing *listing) { listing.Order = &order })
@@ -135,11 +165,14 @@ func (c *Client) Tags(ctx context.Context, prefix string) iter.Seq2[string, erro
 	return list[string](ctx, c, first)
 }
 
-// Count returns the number of plants, or of those that the filter selects. The service
-// counts up to 100,000: if there are more, n is 100,000 and more is true.
+// Count returns the number of plants, or of those that the filters select. The service
+// counts up to 100,000: if there are more, n is 100,000 and more is true. With [HasNameParts]
+// or [HasTagPrefix] it can end earlier: then more is true, and there may be more.
 func (c *Client) Count(ctx context.Context, filters ...Filter) (n int, more bool, err error) {
 	count, listing := plantapi.Count{Count: -1}, listingOf(filters)
-	params := plantapi.CountPlantsParams{Tag: listing.Tag, NamePrefix: listing.NamePrefix}
+	params := plantapi.CountPlantsParams{
+		Q: listing.Q, Tag: listing.Tag, TagPrefix: listing.TagPrefix, NamePrefix: listing.NamePrefix,
+	}
 	total := request{name: "count plants", result: &count, isComplete: func() bool { return count.Count >= 0 }}
 	total.made(plantclient.NewCountPlantsRequest(c.server, &params))
 	_, _, err = c.do(ctx, total)

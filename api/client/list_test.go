@@ -144,6 +144,10 @@ func TestOrderOfUpdates(t *testing.T) {
 	if err != nil || len(got) != 7 || fmt.Sprint(got[:3]) != "[5 9 1]" {
 		t.Errorf("All is %v, %v, want 5, 9, 1 and the others", got, err)
 	}
+	reversed, err := ids(c.All(t.Context(), client.OrderByUpdateAscending(), client.PageSize(2)))
+	if slices.Reverse(reversed); err != nil || !slices.Equal(reversed, got) {
+		t.Errorf("in ascending order All is the reverse of %v, %v, want that of %v", reversed, err, got)
+	}
 }
 
 func TestCount(t *testing.T) {
@@ -159,6 +163,7 @@ func TestCount(t *testing.T) {
 		{"a tag", []client.Filter{client.HasTag("Moraceae")}, 2},
 		{"the empty tag", []client.Filter{client.HasTag("")}, 1},
 		{"a prefix", []client.Filter{client.HasNamePrefix("ficus")}, 4},
+		{"parts and a tag", []client.Filter{client.HasNameParts("cus fi"), client.HasTagPrefix("Mor")}, 3},
 	} {
 		server.Fail(1, clienttest.Cut)
 		if n, more, err := c.Count(ctx, test.filter...); n != test.want || more || err != nil {
@@ -215,7 +220,8 @@ func TestEveryParameterHasAnOption(t *testing.T) {
 		fmt.Fprint(w, map[string]string{"/plants": "[]", "/plants:count": `{"count":1,"more":false}`}[r.URL.Path])
 	}))
 	options := []client.ListOption{
-		client.HasTag("a"), client.StartAfter(1), client.HasNamePrefix("a"), client.OrderByName(), client.PageSize(1),
+		client.HasTag("a"), client.HasTagPrefix("a"), client.HasNameParts("a"), client.StartAfter(1), client.HasNamePrefix("a"),
+		client.OrderByName(), client.PageSize(1),
 		client.Continue("cursor=00"),
 	}
 	for f := range reflect.TypeFor[plantapi.ListPlantsParams]().Fields() {
@@ -261,6 +267,12 @@ func TestList(t *testing.T) {
 		"[9 2]":                       {client.HasTag("Moraceae"), client.OrderByIDDescending()},
 		"[3 1 9] [5 2 8] [4]":         {client.PageSize(3), client.OrderByNameDescending()},
 		"[1 9] [5 2]":                 {client.PageSize(2), client.HasNamePrefix("ficu"), client.OrderByNameDescending()},
+		"[2 5] [9 1]":                 {client.PageSize(2), client.HasNameParts("us IC")},
+		"[5 8 9]":                     {client.HasNameParts("fic"), client.OrderByID(), client.StartAfter(2)},
+		"[2 9 1]":                     {client.HasTagPrefix("Mor")},
+		"[9] [2]":                     {client.PageSize(1), client.HasTag("Moraceae"), client.OrderByNameDescending()},
+		"[8 2 9 1 4 3 5]":             {client.OrderByTag()},
+		"[4 1 9] [2 8 5] [3]":         {client.PageSize(3), client.OrderByTagDescending()},
 	} {
 		var all []int64
 		var pages []string
