@@ -20,13 +20,14 @@ export type Body<O> = O extends { requestBody: { content: infer C } } ? Textual<
 export type Result<O> = Success<O> extends { content: { "application/json": infer C } } ? Textual<C> : undefined;
 export type Parameters = Record<string, string | number>;
 
-/** What is looked for. The API finds plants by the beginning of the name or by the tag, not by both. */
-export type View = { q: string; tag: string | null; plant: string | null; order: string };
+/** What is looked for: parts of a name, and a tag or the beginning of one. */
+export type View = { q: string; tag: string | null; begin: string; plant: string | null; order: string };
 
 /** A page of the table. */
 export type Page = {
   query: Parameters;
-  count: number; // of its rows
+  count: number; // of its rows; a guess until it is read
+  isRead?: boolean;
   body?: HTMLTableSectionElement; // while the page is near the window
   stale?: boolean; // was read before the last change
   loading?: boolean;

@@ -41,7 +41,7 @@ async function bars() {
   for (const [i, { tag, count, more }] of tags.entries()) {
     const item = list.children[i] ?? list.appendChild(emptyBar()); // one that is there stays, for clicks
     const link = item.querySelector("a");
-    link?.setAttribute("href", address({ q: "", tag, plant: null, order: "" }));
+    link?.setAttribute("href", address({ q: "", tag, begin: "", plant: null, order: "" }));
     link?.setAttribute("data-tag", tag);
     setText(link?.firstElementChild, shown(tag).trim() || "(empty)");
     setText(item.querySelector(".amount"), number.format(count) + (more ? "+" : ""));
@@ -82,7 +82,7 @@ export function start() {
     const tag = /** @type {Element} */ (e.target).closest("a")?.dataset["tag"];
     if (tag === undefined || isElsewhere(e)) return;
     e.preventDefault();
-    go({ q: "", tag, plant: null });
+    go({ q: "", tag, begin: "", plant: null });
     if (innerWidth <= 960) details.open = false; // the plants are below it
   });
   line();

@@ -2,12 +2,12 @@
 // What is looked for: the search, the tag and the opened plant. The address has them, so that it
 // can be shared and the back button works.
 import { Failure, send } from "./api.js";
-import { $, calm, counted, input, make, number, setText, tell } from "./dom.js";
+import { $, calm, counted as inWords, input, make, setText, tell } from "./dom.js";
 import { token } from "./session.js";
 /** @import {View} from "./types" */
 
 export let view = fromAddress();
-let [hasMany, searching] = [false, false]; // one search is one step of the history, however many letters it has
+let [searching, choosing] = [false, false]; // one search is one step of the history, however many letters it has
 /** @type {(before: View) => void} */
 let changed = () => {};
 
@@ -22,26 +22,41 @@ export const edits = {
 /** @returns {View} */
 function fromAddress() {
   const parameters = new URLSearchParams(location.search);
-  const q = (parameters.get("q") ?? "").slice(0, 50);
-  return { q, tag: q ? null : parameters.get("tag"), plant: parameters.get("plant"), order: parameters.get("order") ?? "" };
+  const [tag, begin] = [parameters.get("tag"), parameters.get("tag_prefix") ?? ""];
+  return {
+    q: (parameters.get("q") ?? "").trim().slice(0, 100), tag, begin: tag === null ? begin : "",
+    plant: parameters.get("plant"), order: parameters.get("order") ?? "",
+  };
 }
 
-/** The orders that the API has for a view, first the one that is shown if no other is chosen. @type {(of: View) => string[]} */
-export const orders = ({ q, tag }) =>
-  q ? ["name", "name_desc"] : tag !== null ? ["id", "id_desc"] : ["name", "name_desc", "id", "id_desc", "updated"];
+const orders = [...$("order").querySelectorAll("option")].map(({ value }) => value);
 
-/** @type {(of: View) => string} */
-export const orderOf = (of) => (orders(of).includes(of.order) ? of.order : (orders(of)[0] ?? ""));
+/** The order of a view. If none is chosen, it is the one in which the plants are found soonest.
+ *  @type {(of: View) => string} */
+export const orderOf = ({ q, tag, begin, order }) =>
+  orders.includes(order) ? order : q ? "name" : tag !== null ? "id" : begin ? "tag" : "name";
+
+/** Whether a plant is among what is looked for. A pattern without case compares letters as the API does.
+ *  @type {(plant: {name: string, tag?: string | undefined}) => boolean} */
+export function fits({ name, tag }) {
+  if (view.tag !== null ? tag !== view.tag : !(tag ?? "").startsWith(view.begin)) return false;
+  const parts = view.q.normalize("NFC").split(/\s+/).map((part) => part.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"));
+  return parts.every((part) => new RegExp(part, "iu").test(name.normalize("NFC")));
+}
 
 /** The address of a view, relative to the page. @type {(to: View) => string} */
-export function address({ q, tag, plant, order }) {
+export function address({ q, tag, begin, plant, order }) {
   const parameters = new URLSearchParams();
   if (q) parameters.set("q", q);
   if (tag !== null) parameters.set("tag", tag);
+  if (begin) parameters.set("tag_prefix", begin);
   if (order) parameters.set("order", order);
   if (plant !== null) parameters.set("plant", plant);
   return parameters.size ? `?${parameters}` : location.pathname;
 }
+
+/** Whether two views show the same plants in the same order. @type {(one: View, other: View) => boolean} */
+export const isAlike = (one, other) => address({ ...one, plant: null }) === address({ ...other, plant: null });
 
 /** Goes to another view, as a step of the history or in place of the last one; then may do more.
  *  @type {(to: Partial<View>, replace?: boolean, then?: () => void) => void} */
@@ -57,14 +72,16 @@ export function go(to, replace = false, then = () => {}) {
 }
 
 function fields() {
-  if (input("search").value.trimStart() !== view.q) input("search").value = view.q;
-  input("tag").value = view.tag ?? "";
+  if (input("search").value.trim() !== view.q) input("search").value = view.q;
+  const tag = view.tag ?? view.begin;
+  if (input("tag").value.toLowerCase() !== tag.toLowerCase()) input("tag").value = tag;
 }
 
 /** @param {View} next */
 function arrive(next) {
   const before = view;
   view = next;
+  if (!isAlike(before, next)) [counted, read] = [unknown, unknown];
   fields();
   changed(before);
 }
@@ -78,19 +95,39 @@ function stepped() {
 }
 
 /** The parameters of the requests that list and count what is looked for. */
-export const parameters = () => (view.q ? { name_prefix: view.q } : view.tag !== null ? { tag: view.tag } : {});
+export const parameters = () => ({
+  ...(view.q && { q: view.q }), ...(view.tag !== null ? { tag: view.tag } : view.begin && { tag_prefix: view.begin }),
+});
+
+const unknown = { count: 0, more: true };
+let [counted, read] = [unknown, unknown]; // by the service, and by the table; more: there may be more plants
 
 /** Counts again, at most once a second; very many plants, once in ten. */
-export const recount = calm(count, () => (hasMany ? 10_000 : 1000));
+export const recount = calm(count, () => (counted.more ? 10_000 : 1000));
+
+/** The table has read so many plants. @type {(count: number, more: boolean) => void} */
+export function hasRead(count, more) {
+  read = { count, more };
+  if (counted !== unknown) showCount();
+}
+
+function showCount() {
+  const { count, more } = !counted.more ? counted : !read.more ? read : { count: Math.max(counted.count, read.count), more: true };
+  const atLeast = view.q || view.begin ? "at least" : "more than"; // a search may end at the last plant
+  setText($("count"), !more ? plants(count) : count ? `${atLeast} ${plants(count)}` : "Searching …");
+  $("plants").setAttribute("aria-rowcount", more ? "-1" : String(count + 1));
+}
+
+/** @param {number} n */
+const plants = (n) => inWords(n, "plant");
 
 export async function count() {
   const sent = parameters();
   try {
     const { body } = await send("get", "/plants:count", { query: sent });
     if (JSON.stringify(sent) !== JSON.stringify(parameters())) return;
-    hasMany = body.more;
-    setText($("count"), hasMany ? `more than ${number.format(body.count)} plants` : counted(body.count, "plant"));
-    $("plants").setAttribute("aria-rowcount", hasMany ? "-1" : String(body.count + 1));
+    counted = body;
+    showCount();
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     setText($("count"), "Plants");
@@ -98,15 +135,30 @@ export async function count() {
   }
 }
 
-/** Offers the tags that begin with what is typed; its first letter may also be a capital.
+/** A text, and the same with a capital as its first letter. @type {(text: string) => string[]} */
+const beginnings = (text) => [...new Set([text, text.charAt(0).toUpperCase() + text.slice(1)])];
+
+/** Offers the tags that begin with what is typed, and returns them; its first letter may also be a capital.
  *  @param {string} field */
 async function suggest(field) {
   const typed = input(field).value;
-  const beginnings = [...new Set([typed, typed.charAt(0).toUpperCase() + typed.slice(1)])];
-  const pages = beginnings.map((prefix) => send("get", "/tags", { query: { limit: 10, prefix } }));
-  const tags = (await Promise.all(pages)).flatMap(({ body }) => body).filter((tag) => tag);
-  const options = [...new Set(tags)].slice(0, 10).map((value) => make("option", { value }));
+  const pages = beginnings(typed).map((prefix) => send("get", "/tags", { query: { limit: 10, prefix } }));
+  const tags = [...new Set((await Promise.all(pages)).flatMap(({ body }) => body).filter((tag) => tag))];
+  const options = tags.slice(0, 10).map((value) => make("option", { value }));
   if (typed === input(field).value) $(`${field}-options`).replaceChildren(...options);
+  return tags;
+}
+
+/** Goes to the plants with the tag that is typed or, if there is no such tag, with one that begins with it. */
+async function choose() {
+  const text = input("tag").value;
+  const tags = text ? await suggest("tag").catch(() => /** @type {string[]} */ ([])) : [];
+  if (text !== input("tag").value) return; // more is typed
+  const tag = tags.includes(text) ? text : null;
+  const begin = tag !== null ? "" : beginnings(text).find((it) => tags.some((other) => other.startsWith(it))) ?? text;
+  if (tag === view.tag && begin === view.begin) return;
+  go({ tag, begin, plant: null }, choosing);
+  choosing = true;
 }
 
 /** @param {(before: View) => void} listener gets the view before, and sees the new one */
@@ -114,26 +166,21 @@ export function start(listener) {
   arrive(fromAddress()); // after signing in, it is another one than at first
   changed = listener;
   addEventListener("popstate", stepped);
-  $("empty-clear").onclick = () => go({ q: "", tag: null });
+  $("empty-clear").onclick = () => go({ q: "", tag: null, begin: "" });
 
   const [search, tag] = [input("search"), input("tag")];
   const seek = () => {
-    const q = search.value.trimStart();
+    const q = search.value.trim();
     if (q === view.q) return;
-    go({ q, tag: null, plant: null }, searching);
+    go({ q, plant: null }, searching);
     searching = true;
   };
   search.addEventListener("input", calm(seek, 200));
   search.addEventListener("focus", () => (searching = false));
 
-  const choose = () => go({ q: "", tag: tag.value || null, plant: null });
-  tag.addEventListener("change", choose);
-  tag.addEventListener("input", () => {
-    const isOption = [...$("tag-options").children].some((option) => option.getAttribute("value") === tag.value);
-    if (!tag.value || isOption) choose();
-  });
-  for (const field of ["tag", "plant-tag"]) {
-    const offer = calm(() => suggest(field).catch(() => {}), 200);
-    for (const event of ["focus", "input"]) input(field).addEventListener(event, offer);
+  tag.addEventListener("input", calm(choose, 200));
+  tag.addEventListener("focus", () => (choosing = false));
+  for (const [field, event] of /** @type {const} */ ([["tag", "focus"], ["plant-tag", "focus"], ["plant-tag", "input"]])) {
+    input(field).addEventListener(event, calm(() => suggest(field).catch(() => {}), 200));
   }
 }

@@ -106,8 +106,8 @@ function begin() {
 
 /** @param {import("./types").View} before */
 function viewed(before) {
-  const { q, tag, order, plant: opened } = filter.view;
-  if (q !== before.q || tag !== before.tag || order !== before.order) {
+  const opened = filter.view.plant;
+  if (!filter.isAlike(filter.view, before)) {
     tell("message", "");
     bulk.clear();
     table.show();
@@ -149,7 +149,7 @@ addEventListener("keydown", (e) => {
     else if (at === $("search") && input("search").value) filter.go({ q: "" });
     else if (plant.isOpen()) plant.close();
     else if (!$("import-panel").hidden) files.close();
-    else if (!bulk.clear()) filter.go({ q: "", tag: null });
+    else if (!bulk.clear()) filter.go({ q: "", tag: null, begin: "" });
   }
 });
 

@@ -2,8 +2,8 @@
 // The table. It knows how to read each page that was seen, but has only those near the window in
 // memory: the others are as tall as they were. So a million plants cost no more than some hundred.
 import { Failure, send } from "./api.js";
-import { $, brief, calm, isElsewhere, make, setText, shown, tell, time } from "./dom.js";
-import { address, go, orderOf, orders, parameters, recount, view } from "./filter.js";
+import { $, brief, calm, input, isElsewhere, make, setText, shown, tell, time } from "./dom.js";
+import { address, fits, go, hasRead, orderOf, parameters, recount, view } from "./filter.js";
 import { token } from "./session.js";
 /** @import {Page, Parameters, Plant} from "./types" */
 
@@ -26,7 +26,8 @@ let byId = false; // the store has no order of names
 
 /** The parameters of the first page. */
 export function first() {
-  return { limit: size, order: byId && !view.q ? "id" : orderOf(view), ...parameters() };
+  const order = orderOf(view);
+  return { limit: size, order: byId && order.startsWith("name") && !view.q ? "id" : order, ...parameters() };
 }
 
 /** Shows what the view says, from the first page on. */
@@ -38,14 +39,12 @@ export function show() {
   pages = [{ query: first(), count: size, stale: true, ...(body && { body }) }];
   fresh.clear();
   table.setAttribute("aria-busy", "true");
-  for (const head of table.querySelectorAll("th")) {
-    const button = head.querySelector("button");
-    const [up, down] = (button?.value ?? "").split(" ");
-    if (!button) continue;
-    button.disabled = !orders(view).includes(up ?? "") || (byId && up !== "id");
-    button.title = button.disabled && !byId ? "To sort by this, clear the search and the tag." : "";
-    const order = first().order;
-    head.setAttribute("aria-sort", order === down || order === "updated" && up === order ? "descending" : order === up ? "ascending" : "none");
+  const { order } = first();
+  const direction = order === "updated" || order.endsWith("_desc") ? "descending" : "ascending";
+  input("order").value = order;
+  for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (table.querySelectorAll("th button"))) {
+    button.disabled = byId && button.value.startsWith("name");
+    button.parentElement?.setAttribute("aria-sort", button.value.split(" ").includes(order) ? direction : "none");
   }
   if (scrollY > table.offsetTop) scrollTo(0, 0);
   layout();
@@ -90,7 +89,8 @@ function layout() {
     }
     if (last.nextElementSibling !== page.body) last.after(page.body);
     last = page.body;
-    if (page.stale && !page.loading && !page.failed) void load(page, controller.signal);
+    const isSeen = !document.hidden || page === pages[0]; // a search goes on while a person looks
+    if (page.stale && !page.loading && !page.failed && isSeen) void load(page, controller.signal);
   }
   stretch(above, before);
   stretch(below, after);
@@ -152,18 +152,21 @@ function fill(page, plants, next) {
   page.body.removeAttribute("aria-hidden");
   page.body.style.removeProperty("height");
   page.count = plants.length;
-  table.removeAttribute("aria-busy");
+  page.isRead = true;
+  const read = pages.filter((it) => it.isRead);
+  const [sum, more] = [read.reduce((all, { count }) => all + count, 0), read.length < pages.length];
+  if (sum || !more) table.removeAttribute("aria-busy");
+  hasRead(sum, more);
   rowHeight = filled[0]?.offsetHeight || rowHeight;
   const hasMoved = focused !== focusedRow(); // out of its place and back, so the focus is lost
   if (hasMoved && rows.has(focused ?? "")) focus(focused ?? null, wasBox, true);
   if (!table.querySelector("[tabindex='0']")) reach(table.querySelector("tr[data-id]"));
-  if (i > 0) return;
-  const isAll = !view.q && view.tag === null;
-  table.hidden = plants.length === 0;
+  const isAll = Object.keys(parameters()).length === 0;
+  table.hidden = sum === 0 && !more;
   $("empty-store").hidden = !table.hidden || !isAll;
-  const sought = `“${brief(view.q || (view.tag ?? ""))}”`;
-  const none = view.q ? `No name begins with ${sought}.` : `No plant has exactly the tag ${sought}. The field suggests tags that begin with it.`;
-  tell("empty-text", none);
+  const tag = view.tag !== null ? ` has the tag “${brief(view.tag)}”` : view.begin && ` has a tag that begins with “${brief(view.begin)}”`;
+  const name = view.q && ` has “${brief(view.q).replace(/\s+/g, "” and “")}” in its name`;
+  tell("empty-text", `No plant${[name, tag].filter((it) => it).join(" and")}.`);
   $("empty").hidden = !table.hidden || isAll;
 }
 
@@ -216,14 +219,15 @@ export function selected() {
 export function apply(changes) {
   for (const { id, plant } of changes) {
     const here = rows.get(id);
-    const fits = plant && (view.tag === null || plant.tag === view.tag);
-    if (here && fits && plant.name === here.plant.name) {
+    const isFound = plant !== undefined && fits(plant);
+    const order = orderOf(view);
+    if (here && isFound && plant.name === here.plant.name) {
       if (plant.etag !== here.plant.etag) put(here.row, plant, true);
-      if (view.order === "updated") refresh();
+      if (order.startsWith("updated") || order.startsWith("tag")) refresh();
       continue;
     }
     if (fresh.size < 2000) fresh.add(id);
-    if (here || fits) refresh();
+    if (here || isFound) refresh();
     if (!here || plant) continue;
     if (here.row.contains(document.activeElement)) void (step(here.row, 1) || step(here.row, -1));
     here.row.remove();
@@ -265,6 +269,8 @@ export function focus(id, toBox = false, preventScroll = false) {
 export function start() {
   addEventListener("scroll", () => requestAnimationFrame(layout), { passive: true });
   addEventListener("resize", layout);
+  document.addEventListener("visibilitychange", layout);
+  input("order").onchange = () => go({ order: input("order").value });
   table.addEventListener("focusin", (e) => {
     const row = /** @type {Element} */ (e.target).closest("tr[data-id]");
     if (row) reach(row);
