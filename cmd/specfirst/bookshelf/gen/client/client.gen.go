@@ -21,14 +21,14 @@ type Book struct {
 	Author *string `json:"author,omitempty"`
 	Isbn   ISBN    `json:"isbn"`
 	Title  string  `json:"title"`
-	Year   *int32  `json:"year,omitempty"`
+	Year   *int64  `json:"year,omitempty"`
 }
 
 // BookContent defines model for BookContent.
 type BookContent struct {
 	Author *string `json:"author,omitempty"`
 	Title  string  `json:"title"`
-	Year   *int32  `json:"year,omitempty"`
+	Year   *int64  `json:"year,omitempty"`
 }
 
 // BookPage defines model for BookPage.

@@ -20,8 +20,8 @@ import (
 	"github.com/plantstore/plantstore/cmd/specfirst/bookshelf/gen/server"
 )
 
-// basePath is the path of the server in the document.
-const basePath = ""
+// BasePath is the path of the server in the document.
+const BasePath = ""
 
 // formats has a check for each format of texts in the document that package contract does not know.
 var formats = map[string]func(text string) error{}
@@ -47,7 +47,7 @@ type handler struct {
 func New(service server.StrictServerInterface, options Options) (http.Handler, error) {
 	h := &handler{Options: options, router: chi.NewRouter()}
 	checker, err := contract.New(api.Document, contract.Options{
-		Authorize: h.authorize, Refuse: h.refuse, BasePath: basePath, Formats: formats, Unchecked: unchecked,
+		Authorize: h.authorize, Refuse: h.refuse, BasePath: BasePath, Formats: formats, Unchecked: unchecked,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read api/openapi.yaml: %w", err)
@@ -70,7 +70,7 @@ func New(service server.StrictServerInterface, options Options) (http.Handler, e
 			RequestErrorHandlerFunc:  h.invalid,
 			ResponseErrorHandlerFunc: h.fail,
 		})
-		server.HandlerWithOptions(strict, server.ChiServerOptions{BaseURL: basePath, BaseRouter: r, ErrorHandlerFunc: h.invalid})
+		server.HandlerWithOptions(strict, server.ChiServerOptions{BaseURL: BasePath, BaseRouter: r, ErrorHandlerFunc: h.invalid})
 	})
 	return h.router, nil
 }

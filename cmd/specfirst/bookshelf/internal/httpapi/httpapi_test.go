@@ -15,6 +15,9 @@ import (
 
 const secret = "a-secret-of-tests"
 
+// credentials are what a request has for the security of the document.
+var credentials = http.Header{"Authorization": {"Bearer " + secret}}
+
 // newHandler returns the service with an empty store.
 func newHandler(t *testing.T) http.Handler {
 	t.Helper()
@@ -39,7 +42,7 @@ func newHandler(t *testing.T) http.Handler {
 // not written yet.
 func TestContract(t *testing.T) {
 	contracttest.Test(t, api.Document, newHandler(t), contracttest.Options{
-		Header:  http.Header{"Authorization": {"Bearer " + secret}},
+		Header:  credentials,
 		Service: contracttest.Service{Rules: contracttest.Rules{NotWritten: http.StatusNotImplemented}},
 	})
 }

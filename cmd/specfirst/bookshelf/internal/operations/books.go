@@ -2,13 +2,11 @@ package operations
 
 import (
 	"context"
+	"net/url"
 
 	"github.com/plantstore/plantstore/cmd/specfirst/bookshelf/gen/server"
 	"github.com/plantstore/plantstore/cmd/specfirst/bookshelf/internal/store"
 )
-
-// defaultLimit is the default of the parameter limit in the document.
-const defaultLimit = 100
 
 // ListBooks implements GET /books. It reads one book more than the page has: there the next page begins.
 func (s Service) ListBooks(ctx context.Context, request server.ListBooksRequestObject) (server.ListBooksResponseObject, error) {
@@ -19,7 +17,7 @@ func (s Service) ListBooks(ctx context.Context, request server.ListBooksRequestO
 	if request.Params.Cursor != nil {
 		cursor = *request.Params.Cursor
 	}
-	found, err := s.books.List(ctx, cursor, limit+1)
+	found, err := s.store.ListBooks(ctx, cursor, limit+1)
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +27,7 @@ func (s Service) ListBooks(ctx context.Context, request server.ListBooksRequestO
 		found = found[:limit]
 	}
 	for _, book := range found {
-		page.Books = append(page.Books, toWire(book))
+		page.Books = append(page.Books, wireBook(book))
 	}
 	return page, nil
 }
@@ -38,42 +36,43 @@ func (s Service) ListBooks(ctx context.Context, request server.ListBooksRequestO
 func (s Service) CreateBook(ctx context.Context, request server.CreateBookRequestObject) (server.CreateBookResponseObject, error) {
 	body := request.Body
 	book := store.Book{ISBN: body.Isbn, Title: body.Title, Author: body.Author, Year: body.Year}
-	if err := s.books.Create(ctx, book); err != nil {
+	if err := s.store.CreateBook(ctx, book); err != nil {
 		return nil, err
 	}
 	return server.CreateBook201JSONResponse{
-		Body:    toWire(book),
-		Headers: server.CreateBook201ResponseHeaders{Location: "/books/" + book.ISBN},
+		Body:    wireBook(book),
+		Headers: server.CreateBook201ResponseHeaders{Location: "/books/" + url.PathEscape(book.ISBN)},
 	}, nil
 }
 
 // GetBook implements GET /books/{isbn}.
 func (s Service) GetBook(ctx context.Context, request server.GetBookRequestObject) (server.GetBookResponseObject, error) {
-	book, err := s.books.Get(ctx, request.Isbn)
+	book, err := s.store.GetBook(ctx, request.Isbn)
 	if err != nil {
 		return nil, err
 	}
-	return server.GetBook200JSONResponse(toWire(book)), nil
+	return server.GetBook200JSONResponse(wireBook(book)), nil
 }
 
 // ReplaceBook implements PUT /books/{isbn}.
 func (s Service) ReplaceBook(ctx context.Context, request server.ReplaceBookRequestObject) (server.ReplaceBookResponseObject, error) {
 	body := request.Body
 	book := store.Book{ISBN: request.Isbn, Title: body.Title, Author: body.Author, Year: body.Year}
-	if err := s.books.Replace(ctx, book); err != nil {
+	if err := s.store.ReplaceBook(ctx, book); err != nil {
 		return nil, err
 	}
-	return server.ReplaceBook200JSONResponse(toWire(book)), nil
+	return server.ReplaceBook200JSONResponse(wireBook(book)), nil
 }
 
 // DeleteBook implements DELETE /books/{isbn}.
 func (s Service) DeleteBook(ctx context.Context, request server.DeleteBookRequestObject) (server.DeleteBookResponseObject, error) {
-	if err := s.books.Delete(ctx, request.Isbn); err != nil {
+	if err := s.store.DeleteBook(ctx, request.Isbn); err != nil {
 		return nil, err
 	}
 	return server.DeleteBook204Response{}, nil
 }
 
-func toWire(book store.Book) server.Book {
+// wireBook returns a book as the document has it.
+func wireBook(book store.Book) server.Book {
 	return server.Book{Isbn: book.ISBN, Title: book.Title, Author: book.Author, Year: book.Year}
 }

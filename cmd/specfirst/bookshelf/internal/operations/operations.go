@@ -17,13 +17,16 @@ var Statuses = map[error]int{
 	store.ErrExists:   http.StatusConflict,
 }
 
+// defaultLimit is the default of the parameter limit in the document.
+const defaultLimit = 100
+
 // Service has an exported method for each operation of the document, and no other.
-type Service struct{ books *store.Store }
+type Service struct{ store *store.Store }
 
 var _ server.StrictServerInterface = Service{}
 
 // Open opens the store, and returns the operations that use it.
 func Open(ctx context.Context, path string) (Service, *store.Store, error) {
-	books, err := store.Open(ctx, path)
-	return Service{books}, books, err
+	opened, err := store.Open(ctx, path)
+	return Service{opened}, opened, err
 }
