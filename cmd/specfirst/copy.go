@@ -111,6 +111,9 @@ func (p *goPackage) copyTo(source, folder string) error {
 		return err
 	}
 	for _, name := range slices.Concat(p.GoFiles, p.EmbedFiles, p.IgnoredGoFiles) {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
 		text, err := os.ReadFile(filepath.Join(p.Dir, name))
 		if err == nil {
 			err = writeFile(filepath.Join(folder, relative, name), string(text))
