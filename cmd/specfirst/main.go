@@ -1,8 +1,11 @@
 // Command specfirst starts a service of one's own, in the way in which this project is written: from an OpenAPI
 // document. README.md beside it is its guide.
 //
-// It writes the example in the folder bookshelf under another name (files.go). With --document, generated code
+// The command new writes the example in the folder bookshelf under another name (files.go). With --document, generated code
 // and operations that are not written yet take the place of the books (document.go). new.go has the steps.
+//
+// The command add writes a resource into such a service (add.go): what it is comes from the command line (resource.go), and its
+// files are those of the books with other words (derive.go).
 package main
 
 import (
@@ -39,23 +42,47 @@ func command() *cli.Command {
 		HideHelpCommand: true,
 		Action:          withoutCommand,
 		OnUsageError:    wrongUsage,
-		Commands: []*cli.Command{{
-			Name:      "new",
-			Usage:     "write a service to a new folder",
-			ArgsUsage: "FOLDER",
-			Description: "The last part of FOLDER is the name of the service. Without --document it keeps books,\n" +
-				"as an example of everything that a service needs.",
-			Flags: []cli.Flag{
-				&cli.StringFlag{Name: "module", Usage: "the `PATH` of the Go module (default: example.com/ and the name)"},
-				&cli.StringFlag{Name: "document", Usage: "serve the OpenAPI document in `FILE`, with operations that respond with 501"},
-				&cli.StringSliceFlag{Name: "exclude", Usage: "leave the `OPERATION` out of the document: its operationId, or as in 'GET /things'"},
-				&cli.BoolFlag{Name: "add-errors", Usage: "add the errors to the document that every service has, such as 401 and 415"},
-				&cli.BoolFlag{Name: "no-docs", Usage: "leave out the page that shows the document in a browser"},
-				&cli.StringFlag{Name: "source", Usage: "use the clone of the Plant Store in `FOLDER` (default: the one that this command was built in, or its release)"},
-			},
-			Action:       runNew,
-			OnUsageError: wrongUsage,
-		}},
+		Commands:        []*cli.Command{newCommand(), addCommand()},
+	}
+}
+
+func newCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "new",
+		Usage:     "write a service to a new folder",
+		ArgsUsage: "FOLDER",
+		Description: "The last part of FOLDER is the name of the service. Without --document it keeps books,\n" +
+			"as an example of everything that a service needs.",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "module", Usage: "the `PATH` of the Go module (default: example.com/ and the name)"},
+			&cli.StringFlag{Name: "document", Usage: "serve the OpenAPI document in `FILE`, with operations that respond with 501"},
+			&cli.StringSliceFlag{Name: "exclude", Usage: "leave the `OPERATION` out of the document: its operationId, or as in 'GET /things'"},
+			&cli.BoolFlag{Name: "add-errors", Usage: "add the errors to the document that every service has, such as 401 and 415"},
+			&cli.BoolFlag{Name: "no-docs", Usage: "leave out the page that shows the document in a browser"},
+			&cli.StringFlag{Name: "source", Usage: "use the clone of the Plant Store in `FOLDER` (default: the one that this command was built in, or its release)"},
+		},
+		Action:       runNew,
+		OnUsageError: wrongUsage,
+	}
+}
+
+func addCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "add",
+		Usage:     "add a resource to the service in this folder",
+		ArgsUsage: "NOUN",
+		Description: "It adds a list with a cursor, create, read, replace and delete to the document, and writes the code and a test, as in\n" +
+			"  specfirst add loan --key id:integer --field due:date --field state:lent/returned --optional note:string\n" +
+			"A TYPE is string, integer, number, boolean, date, or the values of an enum with slashes between them.\n" +
+			"Undo it with git checkout . && git clean -fd.",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "key", Required: true, Usage: "the `NAME:TYPE` that the path has, and the client chooses: a string or an integer"},
+			&cli.StringSliceFlag{Name: "field", Usage: "a `NAME:TYPE` that each one has"},
+			&cli.StringSliceFlag{Name: "optional", Usage: "a `NAME:TYPE` that some have"},
+			&cli.StringFlag{Name: "plural", Usage: "the `NOUN` for many, if it is not the usual one"},
+		},
+		Action:       runAdd,
+		OnUsageError: wrongUsage,
 	}
 }
 
@@ -77,7 +104,7 @@ func wrongUsage(_ context.Context, cmd *cli.Command, err error, _ bool) error {
 			err = fmt.Errorf("%w: did you mean %s?", err, meant)
 		}
 	}
-	return fmt.Errorf("%w (specfirst new --help lists the flags)", err)
+	return fmt.Errorf("%w (%s --help lists the flags)", err, cmd.FullName())
 }
 
 func runNew(ctx context.Context, cmd *cli.Command) error {
@@ -105,5 +132,24 @@ func runNew(ctx context.Context, cmd *cli.Command) error {
 		}
 	}
 	fmt.Fprintf(cmd.Root().Writer, "%s is ready. Read its README.md, then:\n\n  cd %s\n  make run\n  make test\n", s.name, s.folder)
+	return nil
+}
+
+func runAdd(ctx context.Context, cmd *cli.Command) error {
+	if cmd.Args().Len() != 1 {
+		return errors.New("give the noun of the new resource, as in: specfirst add book --key isbn:string --field title:string")
+	}
+	r, err := newResource(cmd.Args().First(), cmd.String("plural"), cmd.String("key"), cmd.StringSlice("field"), cmd.StringSlice("optional"))
+	if err != nil {
+		return err
+	}
+	changed, err := r.add(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.Root().Writer, "%s are added:\n\n%s\nRun make test. git checkout . && git clean -fd undoes it.\n", r.many, changed)
+	if !r.isSecured {
+		fmt.Fprintf(cmd.Root().Writer, "The document has no security for all operations, so these need no credentials.\n")
+	}
 	return nil
 }

@@ -162,13 +162,18 @@ func addModules(ctx context.Context, folder, packages string) error {
 
 // goCommand runs go in a folder and returns what it prints.
 func goCommand(ctx context.Context, folder string, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, "go", args...)
+	return runProgram(ctx, folder, "go", args...)
+}
+
+// runProgram runs a program in a folder and returns what it prints.
+func runProgram(ctx context.Context, folder, name string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, name, args...)
 	var stderr bytes.Buffer
 	cmd.Dir, cmd.Stderr = folder, &stderr
 	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS="+os.Getenv("GOFLAGS")+" -mod=mod") // go may change go.mod
 	out, err := cmd.Output()
 	if err != nil {
-		return nil, fmt.Errorf("go %s: %w\n%s", args[0], err, firstLines(stderr.String()))
+		return nil, fmt.Errorf("%s %s: %w\n%s", name, args[0], err, firstLines(stderr.String()))
 	}
 	return out, nil
 }

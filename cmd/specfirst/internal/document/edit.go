@@ -31,14 +31,19 @@ func (d *Document) reprint() error {
 		d.Path = strings.TrimSuffix(d.Path, ".json") + ".yaml" // what is written is no JSON any more
 		asBlocks(d.root)
 	}
+	text, err := encode(d.root)
+	if err == nil {
+		d.Text = text
+	}
+	return err
+}
+
+func encode(node *yaml.Node) ([]byte, error) {
 	var out bytes.Buffer
 	encoder := yaml.NewEncoder(&out)
 	encoder.SetIndent(2)
-	if err := encoder.Encode(d.root); err != nil {
-		return err
-	}
-	d.Text = out.Bytes()
-	return nil
+	err := encoder.Encode(node)
+	return out.Bytes(), err
 }
 
 // asBlocks writes what was JSON as people write YAML. Texts keep their quotes where they need them.

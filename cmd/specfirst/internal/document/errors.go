@@ -17,9 +17,14 @@ type commonError struct {
 var commonErrors = []commonError{
 	{"400", "BadRequest", "The request is not valid.", (*Document).hasInput},
 	{"401", "Unauthorized", "There are no credentials, or they are not valid.", (*Document).isSecured},
+	{"404", "NotFound", "There is nothing with this key.", (*Document).isForResources},
+	{"409", "Conflict", "Another one has this key.", (*Document).isForResources},
 	{"413", "ContentTooLarge", "The body is too large.", (*Document).hasBody},
 	{"415", "UnsupportedMediaType", "The body has another media type.", (*Document).hasBody},
 }
+
+// isForResources says that only the operations of the command add have an error for certain.
+func (d *Document) isForResources(Operation) bool { return false }
 
 func (d *Document) hasBody(operation Operation) bool {
 	return find(operation.node, "requestBody") != nil
@@ -77,7 +82,9 @@ func (d *Document) AddErrors() error {
 				continue
 			}
 			if reference == nil {
-				reference = d.addResponse(failure, content)
+				name, response := d.newResponse(failure, content)
+				set(d.component("responses"), name, response)
+				reference = scalar("#/components/responses/" + name)
 			}
 			if find(operation.node, "responses") == nil { // as OpenAPI 3.1 allows
 				set(operation.node, "responses", mapping())
@@ -104,15 +111,13 @@ func (d *Document) errorContent() *yaml.Node {
 	return mapping(scalar("application/json"), mapping(scalar("schema"), schema))
 }
 
-// addResponse adds a response to the components, and returns the reference to it.
-func (d *Document) addResponse(failure commonError, content *yaml.Node) *yaml.Node {
-	responses := d.component("responses")
-	name := failure.name
-	for find(responses, name) != nil {
+// newResponse returns a response with an error, and a name that no other one of the components has.
+func (d *Document) newResponse(failure commonError, content *yaml.Node) (name string, response *yaml.Node) {
+	name = failure.name
+	for find(d.root, "components", "responses", name) != nil {
 		name += "Error"
 	}
-	set(responses, name, mapping(scalar("description"), scalar(failure.description), scalar("content"), clone(content)))
-	return scalar("#/components/responses/" + name)
+	return name, mapping(scalar("description"), scalar(failure.description), scalar("content"), clone(content))
 }
 
 // component returns a part of the components, which is made if there is none.

@@ -1,7 +1,6 @@
 package document
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 
@@ -30,11 +29,7 @@ func (d *Document) Prepared(operations int) ([]byte, error) {
 	copied.nameComponents()
 	copied.schemas(root, simplify)
 	copied.typeParameters()
-	var out bytes.Buffer
-	encoder := yaml.NewEncoder(&out)
-	encoder.SetIndent(2)
-	err := encoder.Encode(root)
-	return out.Bytes(), err
+	return encode(root)
 }
 
 // removeExamples removes examples everywhere: they need not match their schemas.
