@@ -348,6 +348,33 @@ func TestLoop(t *testing.T) {
 	expect(t, folder, "make generate")
 }
 
+// make compat compares the document with that of the last tag. Here it runs oasdiff from the modules of this repository, which
+// have the same version: there is no network.
+func TestCompat(t *testing.T) {
+	if os.Getenv("PLANTSTORE_TEST_SPECFIRST") == "" {
+		t.Skip("compiles oasdiff: .ci/drill specfirst")
+	}
+	modules, err := filepath.Abs("../../internal/workshop/tools/go.mod")
+	must.NoError(t, err)
+	text, err := os.ReadFile(modules)
+	must.NoError(t, err)
+	version := regexp.MustCompile(`github.com/oasdiff/oasdiff (v\S+)`).FindSubmatch(text)
+	if version == nil || !strings.Contains(exampleFile("Makefile"), "oasdiff@"+string(version[1])+"\n") {
+		t.Errorf("the Makefile of the example does not have the version %s of oasdiff", version)
+	}
+	folder := shelve(t)
+	t.Setenv("OASDIFF", "go tool -modfile="+modules+" oasdiff")
+	expect(t, folder, "make compat") // there is no tag yet
+	expect(t, folder, "git tag v1.0.0")
+	document := filepath.Join(folder, "api", "openapi.yaml")
+	change(t, document, "        author: {", "        subtitle: {type: string, maxLength: 500}\n        author: {")
+	commit(t, folder)
+	expect(t, folder, "make compat")
+	change(t, document, "required: [title]", "required: [title, author]")
+	commit(t, folder)
+	expect(t, folder, "make compat", "the request property `author` became required")
+}
+
 // A document of one's own compiles at once, and its contract test lists what is to be written.
 func TestOwnDocument(t *testing.T) {
 	folder := newProject(t, "rooms", "--document", writeDocument(t, roomsDocument))
