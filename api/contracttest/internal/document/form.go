@@ -35,12 +35,19 @@ func bodyOf(content Content) (mediaType string, described *schema.Schema) {
 		}
 	}
 	for _, other := range slices.Sorted(maps.Keys(content)) {
-		isRange := strings.Contains(other, "*")
-		if described := schema.Of(content[other].Schema); schema.TypeOf(described) == "string" && !isRange {
+		described := schema.Of(content[other].Schema)
+		if isText(other, schema.TypeOf(described)) && !strings.Contains(other, "*") {
 			return other, described
 		}
 	}
 	return "", nil
+}
+
+// isText reports whether a value of a type is a text in a body. Numbers are one in text/plain only: as JSON and as text they are
+// the same.
+func isText(mediaType, kind string) bool {
+	isNumber := kind == "integer" || kind == "number"
+	return kind == "string" || isNumber && mediaType == "text/plain"
 }
 
 // Encoded writes a body of JSON as its media type says, which may get parameters. What cannot be written is left as it
