@@ -398,7 +398,7 @@ func TestOwnDocument(t *testing.T) {
 }
 
 // Documents that oapi-codegen alone cannot serve, each written anew from a report. Their code compiles, and the contract test
-// accuses the new service of nothing but operations that are not written.
+// accuses the new service of nothing but operations that are not written. A case may have a test of its own.
 func TestDocuments(t *testing.T) {
 	folder := newProject(t, "rooms", "--document", writeDocument(t, roomsDocument))
 	paths, err := filepath.Glob("testdata/*.yaml")
@@ -410,12 +410,24 @@ func TestDocuments(t *testing.T) {
 			s := &service{name: "rooms", module: "example.com/rooms", document: read}
 			must.NoError(t, s.writeFiles(folder))
 			must.NoError(t, read.generate(t.Context(), folder, s.module))
+			own := filepath.Join(folder, "internal", "httpapi", "case_test.go")
+			if text, err := os.ReadFile(strings.TrimSuffix(path, ".yaml") + "_test.go"); err == nil {
+				must.NoError(t, writeFile(own, string(text)))
+				defer os.Remove(own)
+			}
 			cmd := exec.CommandContext(t.Context(), "go", "test", "-mod=mod", "-count=1", "-v", "./...")
 			cmd.Dir = folder
 			out, _ := cmd.CombinedOutput() // it fails for the operations
 			said := string(out)
-			if strings.Contains(said, "broken: ") || strings.Contains(said, "build failed") || !strings.Contains(said, "--- PASS: TestRun") {
+			failed := strings.ReplaceAll(said, "--- FAIL: TestContract", "")
+			if strings.Contains(said, "broken: ") || strings.Contains(said, "build failed") || strings.Contains(failed, "--- FAIL") ||
+				!strings.Contains(said, "--- PASS: TestRun") {
 				t.Errorf("it says\n%s", said)
+			}
+			for _, operation := range read.Operations() {
+				if !strings.Contains(said, operation.ID+" is not written yet: it responds with 501") {
+					t.Errorf("it does not say that %s is not written:\n%s", operation.ID, said)
+				}
 			}
 		})
 	}
