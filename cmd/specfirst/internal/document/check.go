@@ -1,7 +1,8 @@
 package document
 
 import (
-	"errors"
+	"cmp"
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -19,13 +20,12 @@ func syntaxMistake(path string, content []byte, err error) error {
 	if found := lineOfSyntax.FindStringSubmatch(err.Error()); found != nil {
 		line, _ = strconv.Atoi(found[1])
 	}
-	for i, each := range strings.Split(string(content), "\n") {
-		if blank := len(each) - len(strings.TrimLeft(each, " \t")); strings.Contains(each[:blank], "\t") && !strings.HasSuffix(path, ".json") {
-			return &Mistake{path, i + 1, "a tab is in the indentation, which YAML does not allow: use spaces"}
-		}
-	}
 	if strings.HasSuffix(path, ".json") {
 		return &Mistake{path, line, "this is not JSON: look for a missing comma, quote or brace in this line and the one before"}
+	}
+	isTabbed := func(line string) bool { return strings.HasPrefix(strings.TrimLeft(line, " "), "\t") }
+	if tabbed := slices.IndexFunc(strings.Split(string(content), "\n"), isTabbed); tabbed >= 0 {
+		return &Mistake{path, tabbed + 1, "a tab is in the indentation, which YAML does not allow: use spaces"}
 	}
 	return &Mistake{path, line, "this is not YAML: the indentation of this line or the one before is wrong, or a text with a colon lacks quotes"}
 }
@@ -38,7 +38,7 @@ func (d *Document) checkVersion() error {
 		return d.mistake(find(d.root, "swagger"), "this is OpenAPI 2: convert it to OpenAPI 3, such as with npx swagger2openapi")
 	case version == nil:
 		return d.mistake(d.root, "this is not an OpenAPI document: begin it with openapi: 3.0.3 or openapi: 3.1.0")
-	case !strings.HasPrefix(version.Value, "3.0.") && !strings.HasPrefix(version.Value, "3.1."):
+	case !strings.HasPrefix(version.Value, "3.0.") && !d.isModern():
 		return d.mistake(version, "the document has OpenAPI %s: write 3.0.3 or 3.1.0", version.Value)
 	}
 	return nil
@@ -46,204 +46,278 @@ func (d *Document) checkVersion() error {
 
 func (d *Document) isModern() bool { return strings.HasPrefix(text(d.root, "openapi"), "3.1.") }
 
+// checker finds the mistakes of a document. Each check goes on after a mistake, and the first one counts.
+type checker struct {
+	*Document
+	mistakes []error
+}
+
 // check returns the first mistake of the document.
 func (d *Document) check() error {
-	checks := []func() error{d.checkKeys, d.checkReferences, d.checkServers, d.checkPaths, d.checkOperations, d.checkSchemas}
-	for _, check := range checks {
-		if err := check(); err != nil {
-			return err
-		}
-	}
-	return nil
+	c := &checker{Document: d}
+	c.keys(d.root)
+	c.references(d.root, "")
+	c.servers()
+	c.paths()
+	c.operations()
+	d.schemas(d.root, c.schema)
+	return cmp.Or(c.mistakes...)
 }
 
-// checkKeys finds keys that are there twice, of which only the last one would count.
-func (d *Document) checkKeys() error { return d.checkKeysOf(d.root) }
+// report adds a mistake at a node.
+func (c *checker) report(node *yaml.Node, format string, args ...any) {
+	c.mistakes = append(c.mistakes, c.mistake(node, format, args...))
+}
 
-func (d *Document) checkKeysOf(node *yaml.Node) error {
+// keys finds keys that are there twice, of which only the last one would count.
+func (c *checker) keys(node *yaml.Node) {
 	lines := map[string]int{}
-	isMapping := node.Kind == yaml.MappingNode
 	for i, below := range node.Content {
-		if isMapping && i%2 == 0 {
-			if first, isTwice := lines[below.Value]; isTwice && below.Tag != "!!merge" {
-				return d.mistake(below, "%s is here a second time (first in line %d): take one of them out", below.Value, first)
-			}
-			lines[below.Value] = below.Line
+		isKey := node.Kind == yaml.MappingNode && i%2 == 0
+		if !isKey {
+			c.keys(below)
 			continue
 		}
-		if err := d.checkKeysOf(below); err != nil {
-			return err
+		if first, isTwice := lines[below.Value]; isTwice && below.Tag != "!!merge" {
+			c.report(below, "%s is here a second time (first in line %d): take one of them out", below.Value, first)
 		}
+		lines[below.Value] = below.Line
 	}
-	return nil
 }
 
-// checkServers finds variables without a value.
-func (d *Document) checkServers() error {
-	for _, server := range items(find(d.root, "servers")) {
+// references finds references that lead to nothing. The name is that of the member which has the node.
+func (c *checker) references(node *yaml.Node, name string) {
+	if reference := referenceOf(node); reference != nil {
+		c.reference(reference)
+		return
+	}
+	for key, value := range structure(node, name) {
+		c.references(value, key)
+	}
+}
+
+func (c *checker) reference(reference *yaml.Node) {
+	pointer, isInside := strings.CutPrefix(reference.Value, "#/")
+	if !isInside {
+		c.report(reference, "$ref %q is not understood: write it as '#/components/schemas/NAME'", reference.Value)
+		return
+	}
+	if resolve(c.root, pointer) == nil {
+		end := max(strings.LastIndex(pointer, "/"), 0)
+		place, name := pointer[:end], unescape(strings.TrimPrefix(pointer[end:], "/"))
+		c.report(reference, "$ref %q leads to nothing: %s has no %s%s", reference.Value, strings.ReplaceAll(place, "/", "."), name,
+			didYouMean(name, keysOf(resolve(c.root, place))))
+	}
+}
+
+// servers finds variables without a value.
+func (c *checker) servers() {
+	for _, server := range items(find(c.root, "servers")) {
 		for name, variable := range members(find(server, "variables")) {
 			if text(variable, "default") == "" {
-				return d.mistake(name, "the variable %s of a server has no default, or an empty one: add default: with a value", name.Value)
+				c.report(name, "the variable %s of a server has no default, or an empty one: add default: with a value", name.Value)
 			}
 		}
 	}
-	return nil
 }
 
-// checkPaths finds paths that no request can have.
-func (d *Document) checkPaths() error {
-	paths := find(d.root, "paths")
-	if paths == nil && !d.isModern() {
-		return d.mistake(d.root, "the document has no paths: add paths:")
+// What objects of OpenAPI can have.
+var (
+	pathMembers      = append([]string{"summary", "description", "servers", "parameters", "$ref"}, methods...)
+	operationMembers = []string{
+		"tags", "summary", "description", "externalDocs", "operationId", "parameters", "requestBody", "responses", "callbacks", "deprecated",
+		"security", "servers",
 	}
-	known := slices.Concat(methods, []string{"summary", "description", "servers", "parameters", "$ref"})
+	places = []string{"path", "query", "header", "cookie"}
+	types  = []string{"string", "number", "integer", "boolean", "array", "object"}
+)
+
+// paths finds paths that no request can have.
+func (c *checker) paths() {
+	paths := find(c.root, "paths")
+	if paths == nil && !c.isModern() {
+		c.report(c.root, "the document has no paths: add paths:")
+	}
 	for path, item := range members(paths) {
-		if strings.HasPrefix(path.Value, "x-") {
+		if isExtension(path.Value) {
 			continue
 		}
 		if !strings.HasPrefix(path.Value, "/") {
-			return d.mistake(path, "the path %s does not begin with a slash: write /%s", path.Value, path.Value)
+			c.report(path, "the path %s does not begin with a slash: write /%s", path.Value, path.Value)
 		}
-		if err := d.checkNames(item, "the path "+path.Value, known); err != nil {
-			return err
-		}
+		c.names(item, "the path "+path.Value, pathMembers)
 	}
-	if len(d.Operations()) == 0 {
-		return d.mistake(paths, "the document has no operation: add one to paths, such as GET of a list")
+	if len(c.Operations()) == 0 {
+		c.report(paths, "the document has no operation: add one to paths, such as GET of a list")
 	}
-	return nil
 }
 
-// checkNames finds members that an object of OpenAPI does not have.
-func (d *Document) checkNames(node *yaml.Node, what string, known []string) error {
+// names finds members that an object of OpenAPI does not have.
+func (c *checker) names(node *yaml.Node, what string, known []string) {
 	for key := range members(node) {
-		if slices.Contains(known, key.Value) || strings.HasPrefix(key.Value, "x-") {
+		if slices.Contains(known, key.Value) || isExtension(key.Value) {
 			continue
 		}
+		hint := "is its indentation wrong?"
 		if near := nearest(key.Value, known); near != "" {
-			return d.mistake(key, "%s has no member %s: did you mean %s?", what, key.Value, near)
+			hint = "did you mean " + near + "?"
 		}
-		return d.mistake(key, "%s has no member %s: is its indentation wrong?", what, key.Value)
+		c.report(key, "%s has no member %s: %s", what, key.Value, hint)
 	}
-	return nil
 }
 
-// operationMembers are what an operation can have.
-var operationMembers = []string{
-	"tags", "summary", "description", "externalDocs", "operationId", "parameters", "requestBody", "responses", "callbacks", "deprecated",
-	"security", "servers",
-}
-
-func (d *Document) checkOperations() error {
+func (c *checker) operations() {
 	ids := map[string]Operation{}
-	for _, operation := range d.Operations() {
+	for _, operation := range c.Operations() {
 		name := operation.Method + " " + operation.Path
 		if earlier, isTwice := ids[operation.ID]; isTwice && operation.ID != "" {
-			return d.mistake(find(operation.node, "operationId"), "the operationId %s is also that of %s %s in line %d: give each operation its own",
+			c.report(find(operation.node, "operationId"), "the operationId %s is also that of %s %s in line %d: give each operation its own",
 				operation.ID, earlier.Method, earlier.Path, earlier.Line)
 		}
 		ids[operation.ID] = operation
-		err := errors.Join(
-			d.checkNames(operation.node, name, operationMembers),
-			d.checkResponses(operation, name),
-			d.checkParameters(operation, name),
-			d.checkSecurity(operation.node, name),
-		)
-		if err != nil {
-			return first(err)
-		}
+		c.names(operation.node, name, operationMembers)
+		c.responses(operation, name)
+		c.parameters(operation, name)
+		c.security(operation.node, name)
 	}
-	return d.checkSecurity(d.root, "the document")
+	c.security(c.root, "the document")
 }
 
-// first returns the first of joined errors.
-func first(err error) error {
-	if joined, isJoined := err.(interface{ Unwrap() []error }); isJoined {
-		return joined.Unwrap()[0]
-	}
-	return err
+// reportAt adds a mistake in the line of an operation.
+func (c *checker) reportAt(operation Operation, format string, args ...any) {
+	c.mistakes = append(c.mistakes, &Mistake{c.fileOf(operation.node), operation.Line, fmt.Sprintf(format, args...)})
 }
 
-func (d *Document) checkResponses(operation Operation, name string) error {
+var validStatus = regexp.MustCompile(`^([1-5](\d\d|XX)|default|x-.*)$`)
+
+func (c *checker) responses(operation Operation, name string) {
 	responses := find(operation.node, "responses")
-	if responses == nil && d.isModern() {
-		return nil
-	}
-	if responses == nil {
-		return &Mistake{d.fileOf(operation.node), operation.Line, name + " has no responses: add responses: with at least '200' and its description"}
-	}
-	if len(responses.Content) == 0 {
-		return d.mistake(responses, "the responses of %s are empty: add '200' with a description, or default", name)
+	switch {
+	case responses == nil && !c.isModern():
+		c.reportAt(operation, "%s has no responses: add responses: with at least '200' and its description", name)
+	case responses != nil && len(responses.Content) == 0:
+		c.report(responses, "the responses of %s are empty: add '200' with a description, or default", name)
 	}
 	for status, response := range members(responses) {
-		if strings.HasPrefix(status.Value, "x-") {
-			continue
+		if !validStatus.MatchString(status.Value) {
+			c.report(status, "%s has a response %s, which is not a status: write one such as '200', '4XX' or default", name, status.Value)
 		}
-		if !regexp.MustCompile(`^([1-5](\d\d|XX)|default)$`).MatchString(status.Value) {
-			return d.mistake(status, "%s has a response %s, which is not a status: write one such as '200', '4XX' or default", name, status.Value)
-		}
-		response = d.followed(response)
-		if find(response, "description") == nil {
-			return d.mistake(status, "the response %s of %s has no description: add description: and a sentence", status.Value, name)
+		if find(c.followed(response), "description") == nil && !isExtension(status.Value) {
+			c.report(status, "the response %s of %s has no description: add description: and a sentence", status.Value, name)
 		}
 	}
-	return nil
 }
 
-// checkParameters compares the parameters of an operation with the template of its path.
-func (d *Document) checkParameters(operation Operation, name string) error {
-	inPath := map[string]bool{}
-	for _, parameter := range slices.Concat(items(find(operation.item, "parameters")), items(find(operation.node, "parameters"))) {
-		found := d.followed(parameter)
-		if text(found, "in") == "path" {
-			inPath[text(found, "name")] = true
-		}
-		if err := d.checkParameter(operation, found, name); err != nil {
-			return err
+// inPath finds the parameters in a path.
+var inPath = regexp.MustCompile(`\{([^{}]*)\}`)
+
+// parameters compares the parameters of an operation with the template of its path.
+func (c *checker) parameters(operation Operation, name string) {
+	declared := map[string]bool{}
+	for _, parameter := range c.parametersOf(operation) {
+		declared[text(parameter, "in")+" "+text(parameter, "name")] = true
+		c.parameter(operation, parameter, name)
+	}
+	for _, wanted := range inPath.FindAllStringSubmatch(operation.Path, -1) {
+		if !declared["path "+wanted[1]] {
+			c.reportAt(operation, "%[1]s has no parameter %[2]s, which is in its path: add {name: %[2]s, in: path, required: true, schema: {type: string}} to parameters",
+				name, wanted[1])
 		}
 	}
-	for _, wanted := range regexp.MustCompile(`\{([^{}]*)\}`).FindAllStringSubmatch(operation.Path, -1) {
-		if !inPath[wanted[1]] {
-			return &Mistake{d.fileOf(operation.node), operation.Line, name + " has no parameter " + wanted[1] +
-				", which is in its path: add {name: " + wanted[1] + ", in: path, required: true, schema: {type: string}} to parameters"}
-		}
-	}
-	return nil
 }
 
-func (d *Document) checkParameter(operation Operation, parameter *yaml.Node, name string) error {
+func (c *checker) parameter(operation Operation, parameter *yaml.Node, name string) {
 	label := "the parameter " + text(parameter, "name") + " of " + name
-	switch in := text(parameter, "in"); {
+	place, isInPath := text(parameter, "in"), strings.Contains(operation.Path, "{"+text(parameter, "name")+"}")
+	switch {
 	case text(parameter, "name") == "":
-		return d.mistake(parameter, "a parameter of %s has no name: add name:", name)
-	case !slices.Contains([]string{"path", "query", "header", "cookie"}, in):
-		return d.mistake(parameter, "%s is in %q: write in: path, query, header or cookie (a body is requestBody)", label, in)
-	case in == "path" && text(parameter, "required") != "true":
-		return d.mistake(parameter, "%s is in the path and not required: add required: true", label)
-	case in == "path" && !strings.Contains(operation.Path, "{"+text(parameter, "name")+"}"):
-		return d.mistake(parameter, "%s is not in the path: write {%s} in the path, or in: query", label, text(parameter, "name"))
+		c.report(parameter, "a parameter of %s has no name: add name:", name)
+	case !slices.Contains(places, place):
+		c.report(parameter, "%s is in %q: write in: path, query, header or cookie (a body is requestBody)", label, place)
+	case place == "path" && text(parameter, "required") != "true":
+		c.report(parameter, "%s is in the path and not required: add required: true", label)
+	case place == "path" && !isInPath:
+		c.report(parameter, "%s is not in the path: write {%s} in the path, or in: query", label, text(parameter, "name"))
 	case find(parameter, "schema") == nil && find(parameter, "content") == nil:
-		return d.mistake(parameter, "%s has no schema: add schema: {type: string}, or another type", label)
+		c.report(parameter, "%s has no schema: add schema: {type: string}, or another type", label)
 	}
-	return nil
 }
 
-func (d *Document) checkSecurity(node *yaml.Node, name string) error {
-	schemes := find(d.root, "components", "securitySchemes")
+func (c *checker) security(node *yaml.Node, name string) {
+	schemes := find(c.root, "components", "securitySchemes")
 	for _, requirement := range items(find(node, "security")) {
 		for scheme := range members(requirement) {
 			if find(schemes, scheme.Value) == nil {
-				return d.mistake(scheme, "%s asks for the security scheme %s, which components.securitySchemes does not have%s", name, scheme.Value,
+				c.report(scheme, "%s asks for the security scheme %s, which components.securitySchemes does not have%s", name, scheme.Value,
 					didYouMean(scheme.Value, keysOf(schemes)))
 			}
 		}
 	}
-	return nil
 }
 
-func (d *Document) fileOf(node *yaml.Node) string {
-	if from := d.origin[node]; from != "" {
-		return from
+// schema finds what belongs to the other version of OpenAPI, and words that are no types.
+func (c *checker) schema(schema *yaml.Node) {
+	kind, version := find(schema, "type"), text(c.root, "openapi")
+	words, known := append(items(kind), kind), types
+	if c.isModern() {
+		known = append(slices.Clone(types), "null")
+		c.warnNullable(find(schema, "nullable"), cmp.Or(text(schema, "type"), "string"))
+	} else if len(words) > 1 {
+		c.report(kind, "a list of types is of OpenAPI 3.1, and the document has %s: write one type, with nullable: true for null, or openapi: 3.1.0", version)
 	}
-	return d.Path
+	if required := find(schema, "required"); required != nil && required.Tag == "!!bool" {
+		c.report(required, "required of a schema is a list of names: write required: [name] beside properties")
+	}
+	for _, word := range words {
+		isWord := word != nil && word.Kind == yaml.ScalarNode
+		if isWord && !slices.Contains(known, word.Value) {
+			c.report(word, "there is no type %s%s", word.Value, didYouMean(word.Value, known))
+		}
+	}
+}
+
+// warnNullable warns once of nullable, which can be served although it means nothing.
+func (c *checker) warnNullable(nullable *yaml.Node, kind string) {
+	if nullable != nil && len(c.Warnings) == 0 {
+		c.Warnings = append(c.Warnings, c.mistake(nullable, "nullable is of OpenAPI 3.0, and means nothing in %s: write type: [%s, 'null']",
+			text(c.root, "openapi"), kind))
+	}
+}
+
+// didYouMean is the end of a message that names what is nearest.
+func didYouMean(name string, known []string) string {
+	if near := nearest(name, known); near != "" {
+		return ": did you mean " + near + "?"
+	}
+	if len(known) == 0 {
+		return ": add it there"
+	}
+	return ": there are " + strings.Join(known[:min(len(known), 6)], ", ")
+}
+
+// nearest returns the name that differs least, in one place: a letter too much, too few or wrong, or two that are swapped.
+func nearest(name string, known []string) (best string) {
+	least := 3 // letters
+	for _, other := range known {
+		longest := max(len(name), len(other))
+		differing := longest - samePrefix(name, other) - sameSuffix(name, other)
+		if differing < least && differing <= longest/2 {
+			best, least = other, differing
+		}
+	}
+	return best
+}
+
+func samePrefix(one, other string) (letters int) {
+	for letters < min(len(one), len(other)) && one[letters]|0x20 == other[letters]|0x20 { // upper and lower case alike
+		letters++
+	}
+	return letters
+}
+
+func sameSuffix(one, other string) (letters int) {
+	for letters < min(len(one), len(other)) && one[len(one)-1-letters]|0x20 == other[len(other)-1-letters]|0x20 {
+		letters++
+	}
+	return letters
 }

@@ -2,15 +2,16 @@
 // prepares it for oapi-codegen.
 //
 // [Read] reads a file, joins the files beside it that it refers to (join.go), and looks for the mistakes of beginners
-// (check.go, references.go). [Document.Exclude] leaves operations out (edit.go), [Document.AddErrors]
+// (check.go). [Document.Exclude] leaves operations out (edit.go), [Document.AddErrors]
 // adds the responses that every service has (errors.go). [Document.Prepared] is what
 // oapi-codegen reads (prepare.go): package contract checks all the rest.
 package document
 
 import (
 	"bytes"
-	"errors"
+	"cmp"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -100,6 +101,14 @@ func (d *Document) Operations() (found []Operation) {
 	return found
 }
 
+// parametersOf returns the parameters of an operation, after those of its path.
+func (d *Document) parametersOf(operation Operation) (found []*yaml.Node) {
+	for _, each := range slices.Concat(items(find(operation.item, "parameters")), items(find(operation.node, "parameters"))) {
+		found = append(found, d.followed(each))
+	}
+	return found
+}
+
 // followed returns what a reference leads to, or the node itself.
 func (d *Document) followed(node *yaml.Node) *yaml.Node {
 	for range 32 { // a reference to itself would have no end
@@ -115,21 +124,20 @@ func (d *Document) followed(node *yaml.Node) *yaml.Node {
 
 // mistake returns what is wrong at a node.
 func (d *Document) mistake(node *yaml.Node, format string, args ...any) error {
-	file, line := d.Path, 0
+	line := 0
 	if node != nil {
 		line = node.Line
-		if from := d.origin[node]; from != "" {
-			file = from
-		}
 	}
-	return &Mistake{file, line, fmt.Sprintf(format, args...)}
+	return &Mistake{d.fileOf(node), line, fmt.Sprintf(format, args...)}
 }
+
+// fileOf returns the file of a node.
+func (d *Document) fileOf(node *yaml.Node) string { return cmp.Or(d.origin[node], d.Path) }
 
 // Explain returns an error of others with the line of the operation that it begins with.
 func (d *Document) Explain(err error) error {
-	var known *Mistake
-	if errors.As(err, &known) {
-		return err
+	if err == nil {
+		return nil
 	}
 	first, _, _ := strings.Cut(err.Error(), "\n")
 	for _, operation := range d.Operations() {
@@ -138,6 +146,18 @@ func (d *Document) Explain(err error) error {
 		}
 	}
 	return &Mistake{d.Path, 0, first}
+}
+
+// BasePath returns the path of the first server. With variables no path is fixed.
+func (d *Document) BasePath() string {
+	for _, server := range items(find(d.root, "servers")) {
+		address, err := url.Parse(text(server, "url"))
+		if err != nil || find(server, "variables") != nil {
+			break
+		}
+		return strings.TrimSuffix(address.EscapedPath(), "/")
+	}
+	return ""
 }
 
 // IsJSON reports whether the document is JSON.

@@ -15,10 +15,10 @@ func (d *Document) Exclude(name string) error {
 		if name != operation.ID && !strings.EqualFold(name, operation.Method+" "+operation.Path) {
 			continue
 		}
-		remove(operation.item, func(key string) bool { return key == strings.ToLower(operation.Method) })
-		isMethod := func(key string) bool { return find(operation.item, key) != nil }
-		if !slices.ContainsFunc(methods, isMethod) {
-			remove(find(d.root, "paths"), func(key string) bool { return key == operation.Path })
+		remove(operation.item, strings.ToLower(operation.Method))
+		isMethod := func(key string) bool { return slices.Contains(methods, key) }
+		if !slices.ContainsFunc(keysOf(operation.item), isMethod) {
+			remove(find(d.root, "paths"), operation.Path)
 		}
 		return d.reprint()
 	}

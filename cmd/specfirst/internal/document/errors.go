@@ -31,8 +31,7 @@ func (d *Document) hasBody(operation Operation) bool {
 }
 
 func (d *Document) hasInput(operation Operation) bool {
-	parameters := len(items(find(operation.item, "parameters"))) + len(items(find(operation.node, "parameters")))
-	return parameters > 0 || d.hasBody(operation)
+	return len(d.parametersOf(operation)) > 0 || d.hasBody(operation)
 }
 
 // isSecured reports whether no alternative of the operation is without credentials.
@@ -45,29 +44,28 @@ func (d *Document) isSecured(operation Operation) bool {
 	return len(items(security)) > 0 && !slices.ContainsFunc(items(security), isOpen)
 }
 
-// lacks reports whether an operation can respond with an error that the document does not list.
-func (d *Document) lacks(operation Operation, failure commonError) bool {
-	listed := keysOf(find(operation.node, "responses"))
-	isListed := func(key string) bool { return slices.Contains(listed, key) }
-	return failure.isPossible(d, operation) && !isListed(failure.status) && !isListed(failure.status[:1]+"XX") && !isListed("default")
+// lacking returns the operations that can respond with an error which the document does not list.
+func (d *Document) lacking(failure commonError) []Operation {
+	isListed := func(key string) bool {
+		return slices.Contains([]string{failure.status, failure.status[:1] + "XX", "default"}, key)
+	}
+	return slices.DeleteFunc(d.Operations(), func(operation Operation) bool {
+		return !failure.isPossible(d, operation) || slices.ContainsFunc(keysOf(find(operation.node, "responses")), isListed)
+	})
 }
 
 // MissingErrors says which statuses the document does not list, a line for each, such as "401 of GET /things, and of 2 more".
 func (d *Document) MissingErrors() (lines []string) {
 	for _, failure := range commonErrors {
-		var names []string
-		for _, operation := range d.Operations() {
-			if d.lacks(operation, failure) {
-				names = append(names, operation.Method+" "+operation.Path)
-			}
+		lacking := d.lacking(failure)
+		if len(lacking) == 0 {
+			continue
 		}
-		switch len(names) {
-		case 0:
-		case 1:
-			lines = append(lines, failure.status+" of "+names[0])
-		default:
-			lines = append(lines, fmt.Sprintf("%s of %s, and of %d more", failure.status, names[0], len(names)-1))
+		line := failure.status + " of " + lacking[0].Method + " " + lacking[0].Path
+		if others := len(lacking) - 1; others > 0 {
+			line += fmt.Sprintf(", and of %d more", others)
 		}
+		lines = append(lines, line)
 	}
 	return lines
 }
@@ -76,20 +74,15 @@ func (d *Document) MissingErrors() (lines []string) {
 func (d *Document) AddErrors() error {
 	content := d.errorContent()
 	for _, failure := range commonErrors {
-		var reference *yaml.Node
-		for _, operation := range d.Operations() {
-			if !d.lacks(operation, failure) {
-				continue
-			}
-			if reference == nil {
-				name, response := d.newResponse(failure, content)
-				set(d.component("responses"), name, response)
-				reference = scalar("#/components/responses/" + name)
-			}
-			if find(operation.node, "responses") == nil { // as OpenAPI 3.1 allows
-				set(operation.node, "responses", mapping())
-			}
-			set(find(operation.node, "responses"), failure.status, mapping(scalar("$ref"), reference))
+		lacking := d.lacking(failure)
+		if len(lacking) == 0 {
+			continue
+		}
+		name, response := d.newResponse(failure, content)
+		set(made(d.root, "components", "responses"), name, response)
+		for _, operation := range lacking {
+			reference := mapping(scalar("$ref"), scalar("#/components/responses/"+name))
+			set(made(operation.node, "responses"), failure.status, reference)
 		}
 	}
 	return d.reprint()
@@ -101,7 +94,7 @@ func (d *Document) errorContent() *yaml.Node {
 		for status, response := range members(find(operation.node, "responses")) {
 			content := find(d.followed(response), "content")
 			isError := strings.HasPrefix(status.Value, "4") || status.Value == "default"
-			if isError && content != nil && strings.Contains(strings.Join(keysOf(content), " "), "json") {
+			if isError && strings.Contains(strings.Join(keysOf(content), " "), "json") {
 				return clone(content)
 			}
 		}
@@ -118,16 +111,4 @@ func (d *Document) newResponse(failure commonError, content *yaml.Node) (name st
 		name += "Error"
 	}
 	return name, mapping(scalar("description"), scalar(failure.description), scalar("content"), clone(content))
-}
-
-// component returns a part of the components, which is made if there is none.
-func (d *Document) component(part string) *yaml.Node {
-	node := d.root
-	for _, name := range []string{"components", part} {
-		if find(node, name) == nil {
-			set(node, name, mapping())
-		}
-		node = find(node, name)
-	}
-	return node
 }

@@ -1,12 +1,13 @@
 package document
 
 import (
+	"cmp"
 	"errors"
-	"fmt"
 	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,11 +18,13 @@ import (
 // joiner puts what other files have in the place of references to them. Schemas become components, because they may refer to
 // themselves.
 type joiner struct {
-	document *Document
-	folder   *os.Root
-	files    map[string]*yaml.Node
-	names    map[string]string // of components, by file and pointer
-	changed  bool
+	*Document
+	folder  *os.Root
+	base    string                // the name of the document in the folder
+	files   map[string]*yaml.Node // by name
+	names   map[string]string     // of components, by file and pointer
+	changed bool
+	err     error // the first mistake; nothing is done after it
 }
 
 // join joins the files in the folder of the document that it refers to. No URL is fetched, and no file above the folder is read.
@@ -32,90 +35,68 @@ func (d *Document) join() error {
 	}
 	defer folder.Close()
 	base := filepath.Base(d.Path)
-	j := &joiner{d, folder, map[string]*yaml.Node{base: d.root}, map[string]string{}, false}
-	if err := j.walk(d.root, base, "", 0); err != nil {
-		return err
-	}
-	if j.changed {
+	j := &joiner{Document: d, folder: folder, base: base, files: map[string]*yaml.Node{base: d.root}, names: map[string]string{}}
+	j.walk(d.root, base, "", 0)
+	if j.err == nil && j.changed {
 		return d.reprint()
 	}
-	return nil
+	return j.err
+}
+
+func (j *joiner) fail(reference *yaml.Node, format string, args ...any) {
+	j.err = cmp.Or(j.err, j.mistake(reference, "$ref %q "+format, append([]any{reference.Value}, args...)...))
 }
 
 // walk replaces the references below a node of a file. The name is that of the member which has the node.
-func (j *joiner) walk(node *yaml.Node, file, name string, depth int) error {
+func (j *joiner) walk(node *yaml.Node, file, name string, depth int) {
 	const deepest = 200
 	if depth > deepest {
-		return j.document.mistake(node, "the files refer to each other without end: break the circle with a schema")
+		j.err = cmp.Or(j.err, j.mistake(node, "the files refer to each other without end: break the circle with a schema"))
 	}
-	for key, value := range members(node) {
-		if isValue(key.Value) && !isGroup(name) {
-			continue
-		}
-		if key.Value == "$ref" && value.Kind == yaml.ScalarNode {
-			return j.replace(node, value, file, name, depth)
-		}
-		below := key.Value
-		if isGroup(name) {
-			below = name + "/"
-		}
-		if err := j.walk(value, file, below, depth+1); err != nil {
-			return err
-		}
+	if j.err != nil {
+		return
 	}
-	for _, item := range items(node) {
-		if err := j.walk(item, file, name, depth+1); err != nil {
-			return err
-		}
+	if reference := referenceOf(node); reference != nil {
+		j.replace(node, reference, file, name, depth)
+		return
 	}
-	return nil
-}
-
-// isGroup reports whether the members of a member have names that are no keywords.
-func isGroup(name string) bool { return name == "properties" || name == "schemas" || name == "$defs" }
-
-// isValue reports whether a member is a value or an extension, in which $ref is a word as any other.
-func isValue(name string) bool {
-	return strings.HasPrefix(name, "x-") || slices.Contains([]string{"example", "examples", "default", "enum", "const"}, name)
+	for below, value := range structure(node, name) {
+		j.walk(value, file, below, depth+1)
+	}
 }
 
 // replace puts what a reference to another file leads to in its place.
-func (j *joiner) replace(node, reference *yaml.Node, file, name string, depth int) error {
+func (j *joiner) replace(node, reference *yaml.Node, file, name string, depth int) {
 	where, pointer, _ := strings.Cut(reference.Value, "#")
-	isRoot := file == filepath.Base(j.document.Path)
-	if where == "" && isRoot {
-		return nil
-	}
 	if strings.Contains(where, "://") {
-		return j.document.mistake(reference, "$ref %q is a URL, and nothing is fetched: save it as a file beside the document", reference.Value)
+		j.fail(reference, "is a URL, and nothing is fetched: save it as a file beside the document")
+		return
 	}
 	wanted := file
 	if plain, err := url.PathUnescape(where); err == nil && where != "" {
 		wanted = filepath.ToSlash(filepath.Join(filepath.Dir(file), plain))
 	}
-	content, err := j.open(wanted, reference)
-	if err != nil {
-		return err
-	}
-	if wanted == filepath.Base(j.document.Path) {
+	if wanted == j.base {
+		j.changed = j.changed || where != "" || file != j.base
 		reference.Value = "#" + pointer
-		j.changed = true
-		return nil
+		return
 	}
-	found := resolve(content, pointer)
-	if found == nil {
-		return j.document.mistake(reference, "$ref %q leads to nothing: %s has no %s", reference.Value, wanted, pointer)
+	content := j.open(wanted, reference)
+	if content == nil {
+		return
 	}
 	j.changed = true
-	if isSchemaPlace(name) || strings.Contains(pointer, "/schemas/") {
-		return j.component(reference, found, wanted, pointer, depth)
+	found := resolve(content, pointer)
+	switch {
+	case found == nil:
+		j.fail(reference, "leads to nothing: %s has no %s", wanted, pointer)
+	case isSchemaPlace(name) || strings.Contains(pointer, "/schemas/"):
+		j.component(reference, found, wanted, pointer, depth)
+	default:
+		copied := j.own(found, wanted)
+		j.walk(copied, wanted, name, depth+1)
+		node.Kind, node.Tag, node.Content, node.Style = copied.Kind, copied.Tag, copied.Content, copied.Style
 	}
-	copied := j.own(found, wanted)
-	if err := j.walk(copied, wanted, name, depth+1); err != nil {
-		return err
-	}
-	node.Kind, node.Tag, node.Content, node.Style = copied.Kind, copied.Tag, copied.Content, copied.Style
-	return nil
 }
 
 // isSchemaPlace reports whether a member is, or has, schemas.
@@ -125,21 +106,19 @@ func isSchemaPlace(name string) bool {
 }
 
 // component makes a schema of another file a component, once.
-func (j *joiner) component(reference, found *yaml.Node, file, pointer string, depth int) error {
+func (j *joiner) component(reference, found *yaml.Node, file, pointer string, depth int) {
 	key := file + "#" + pointer
-	name, isKnown := j.names[key]
-	if !isKnown {
-		name = j.freeName(file, pointer)
-		j.names[key] = name
+	if j.names[key] == "" {
+		j.names[key] = j.freeName(file, pointer)
 		copied := j.own(found, file)
-		set(j.document.component("schemas"), name, copied)
-		if err := j.walk(copied, file, "schema", depth+1); err != nil {
-			return err
-		}
+		set(made(j.root, "components", "schemas"), j.names[key], copied)
+		j.walk(copied, file, "schema", depth+1)
 	}
-	reference.Value = "#/components/schemas/" + name
-	return nil
+	reference.Value = "#/components/schemas/" + j.names[key]
 }
+
+// oddInNames are what names of components cannot have.
+var oddInNames = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
 // freeName returns a name for a schema of a file that no other one has.
 func (j *joiner) freeName(file, pointer string) string {
@@ -147,12 +126,9 @@ func (j *joiner) freeName(file, pointer string) string {
 	if last == "" {
 		last = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 	}
-	isOdd := func(r rune) bool {
-		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-", r)
-	}
-	name := strings.Join(strings.FieldsFunc(last, isOdd), "_")
+	name := strings.Trim(oddInNames.ReplaceAllString(last, "_"), "_")
 	for free, i := name, 2; ; free, i = name+strconv.Itoa(i), i+1 {
-		if find(j.document.component("schemas"), free) == nil {
+		if find(j.root, "components", "schemas", free) == nil {
 			return free
 		}
 	}
@@ -163,7 +139,7 @@ func (j *joiner) own(node *yaml.Node, file string) *yaml.Node {
 	copied := clone(node)
 	var mark func(*yaml.Node)
 	mark = func(node *yaml.Node) {
-		j.document.origin[node] = filepath.Join(filepath.Dir(j.document.Path), file)
+		j.origin[node] = filepath.Join(filepath.Dir(j.Path), file)
 		for _, below := range node.Content {
 			mark(below)
 		}
@@ -172,37 +148,24 @@ func (j *joiner) own(node *yaml.Node, file string) *yaml.Node {
 	return copied
 }
 
-// open reads a file in the folder of the document.
-func (j *joiner) open(name string, reference *yaml.Node) (*yaml.Node, error) {
+// open reads a file in the folder of the document, once.
+func (j *joiner) open(name string, reference *yaml.Node) *yaml.Node {
 	if known := j.files[name]; known != nil {
-		return known, nil
+		return known
 	}
 	info, err := j.folder.Lstat(filepath.FromSlash(name))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, j.document.mistake(reference, "$ref %q leads to nothing: there is no file %s beside the document", reference.Value, name)
-	}
-	if err != nil || !info.Mode().IsRegular() {
-		return nil, j.document.mistake(reference, "$ref %q is not read: only files in the folder of the document are, and no symbolic links", reference.Value)
-	}
-	content, err := j.folder.ReadFile(filepath.FromSlash(name))
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", name, err)
-	}
-	j.files[name], err = parse(filepath.Join(filepath.Dir(j.document.Path), name), content)
-	return j.files[name], err
-}
-
-func unescape(part string) string {
-	if plain, err := url.PathUnescape(part); err == nil {
-		part = plain
-	}
-	return strings.NewReplacer("~1", "/", "~0", "~").Replace(part)
-}
-
-func itemAt(node *yaml.Node, index string) *yaml.Node {
-	i, err := strconv.Atoi(index)
-	if err != nil || i < 0 || i >= len(node.Content) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		j.fail(reference, "leads to nothing: there is no file %s beside the document", name)
+		return nil
+	case err != nil || !info.Mode().IsRegular():
+		j.fail(reference, "is not read: only files in the folder of the document are, and no symbolic links")
 		return nil
 	}
-	return target(node.Content[i])
+	content, err := j.folder.ReadFile(filepath.FromSlash(name))
+	if err == nil {
+		j.files[name], err = parse(filepath.Join(filepath.Dir(j.Path), name), content)
+	}
+	j.err = cmp.Or(j.err, err)
+	return j.files[name]
 }

@@ -1,7 +1,6 @@
 package document
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -9,23 +8,19 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// namer gives what would have the same name in Go another one, by x-go-name.
-type namer map[string]bool
+// names are the names in Go that parameters of an operation, or properties of a schema, have.
+type names map[string]bool
 
-// name names a parameter or property, unless it is the first one of its name.
-func (n namer) name(node *yaml.Node, name string) {
+// add gives a parameter or property another name in Go, by x-go-name, if an earlier one has its name.
+func (n names) add(node *yaml.Node, name string) {
 	plain := goName(name)
-	if !n[strings.ToLower(plain)] {
-		n[strings.ToLower(plain)] = true
-		return
+	free := plain
+	for i := 2; n[strings.ToLower(free)]; i++ {
+		free = plain + strconv.Itoa(i)
 	}
-	for i := 2; ; i++ {
-		free := plain + strconv.Itoa(i)
-		if !n[strings.ToLower(free)] {
-			n[strings.ToLower(free)] = true
-			set(node, "x-go-name", scalar(free))
-			return
-		}
+	n[strings.ToLower(free)] = true
+	if free != plain {
+		set(node, "x-go-name", scalar(free))
 	}
 }
 
@@ -47,42 +42,26 @@ func goName(name string) string {
 // nameParameters gives the parameters of an operation names of their own: generated code has those of a path apart from others.
 func (d *Document) nameParameters() {
 	for _, operation := range d.Operations() {
-		inPath, others := namer{}, namer{}
-		for _, each := range slices.Concat(items(find(operation.item, "parameters")), items(find(operation.node, "parameters"))) {
-			parameter := d.followed(each)
-			if parameter == nil || find(parameter, "x-go-name") != nil {
-				continue
-			}
+		inPath, others := names{}, names{}
+		for _, parameter := range d.parametersOf(operation) {
+			group := others
 			if text(parameter, "in") == "path" {
-				inPath.name(parameter, text(parameter, "name"))
-			} else {
-				others.name(parameter, text(parameter, "name"))
+				group = inPath
+			}
+			if find(parameter, "x-go-name") == nil {
+				group.add(parameter, text(parameter, "name"))
 			}
 		}
 	}
 }
 
 func nameProperties(schema *yaml.Node) {
-	names := namer{}
-	if find(schema, "additionalProperties") != nil {
-		names["additionalproperties"] = true // the member for all others
-	}
+	// Generated code has a member for all others.
+	known := names{"additionalproperties": find(schema, "additionalProperties") != nil}
 	for key, property := range members(find(schema, "properties")) {
-		if property.Kind == yaml.MappingNode && find(property, "$ref") == nil && find(property, "x-go-name") == nil {
-			names.name(property, key.Value)
-		}
-	}
-}
-
-// nameComponents gives schemas and shared parameters names of their own: generated code has a type for each. Those of responses have
-// other names.
-func (d *Document) nameComponents() {
-	names := namer{}
-	for _, kind := range []string{"schemas", "parameters"} {
-		for key, component := range members(find(d.root, "components", kind)) {
-			if component.Kind == yaml.MappingNode && find(component, "x-go-name") == nil {
-				names.name(component, key.Value)
-			}
+		isNamed := find(property, "$ref") != nil || find(property, "x-go-name") != nil
+		if property.Kind == yaml.MappingNode && !isNamed {
+			known.add(property, key.Value)
 		}
 	}
 }

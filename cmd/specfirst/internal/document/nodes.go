@@ -2,6 +2,9 @@ package document
 
 import (
 	"iter"
+	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -67,6 +70,22 @@ func text(node *yaml.Node, names ...string) string {
 	return found.Value
 }
 
+// keysOf returns the names of the members.
+func keysOf(node *yaml.Node) (names []string) {
+	for key := range members(node) {
+		names = append(names, key.Value)
+	}
+	return names
+}
+
+// values returns the values of the members.
+func values(node *yaml.Node) (found []*yaml.Node) {
+	for _, value := range members(node) {
+		found = append(found, value)
+	}
+	return found
+}
+
 // set sets a member of a mapping.
 func set(node *yaml.Node, name string, value *yaml.Node) {
 	for i := 0; i+1 < len(node.Content); i += 2 {
@@ -78,8 +97,19 @@ func set(node *yaml.Node, name string, value *yaml.Node) {
 	node.Content = append(node.Content, scalar(name), value)
 }
 
-// remove removes members of a mapping.
-func remove(node *yaml.Node, isRemoved func(name string) bool) {
+// made returns the mapping at a path of names, which is made if there is none.
+func made(node *yaml.Node, names ...string) *yaml.Node {
+	for _, name := range names {
+		if find(node, name) == nil {
+			set(node, name, mapping())
+		}
+		node = find(node, name)
+	}
+	return node
+}
+
+// removeFunc removes members of a mapping.
+func removeFunc(node *yaml.Node, isRemoved func(name string) bool) {
 	kept := node.Content[:0]
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		if !isRemoved(node.Content[i].Value) {
@@ -87,6 +117,11 @@ func remove(node *yaml.Node, isRemoved func(name string) bool) {
 		}
 	}
 	node.Content = kept
+}
+
+// remove removes members of a mapping by their names.
+func remove(node *yaml.Node, names ...string) {
+	removeFunc(node, func(name string) bool { return slices.Contains(names, name) })
 }
 
 func scalar(value string) *yaml.Node {
@@ -129,16 +164,62 @@ func clone(node *yaml.Node) *yaml.Node {
 // resolve returns what a JSON pointer leads to, or nil.
 func resolve(root *yaml.Node, pointer string) *yaml.Node {
 	node := target(root)
-	for _, part := range strings.Split(strings.TrimPrefix(pointer, "/"), "/") {
-		if pointer == "" {
-			break
-		}
+	for _, part := range strings.Split(pointer, "/") {
 		part = unescape(part)
-		if node != nil && node.Kind == yaml.SequenceNode {
-			node = itemAt(node, part)
-			continue
+		index, err := strconv.Atoi(part)
+		switch list := items(node); {
+		case part == "":
+		case err == nil && index >= 0 && index < len(list):
+			node = list[index]
+		default:
+			node = find(node, part)
 		}
-		node = find(node, part)
 	}
 	return node
+}
+
+// unescape returns a part of a JSON pointer in a URL as it is in the document.
+func unescape(part string) string {
+	if plain, err := url.PathUnescape(part); err == nil {
+		part = plain
+	}
+	return strings.NewReplacer("~1", "/", "~0", "~").Replace(part)
+}
+
+// structure iterates over what is below a node, with the name of the member that has it. Values and extensions are left out: in them,
+// $ref is a word as any other. The members of a group have names that are no keywords, so the name of each is that of the group.
+func structure(node *yaml.Node, name string) iter.Seq2[string, *yaml.Node] {
+	return func(yield func(name string, node *yaml.Node) bool) {
+		for key, value := range members(node) {
+			below := key.Value
+			if isGroup(name) {
+				below = name + "/"
+			}
+			if !isValue(below) && !yield(below, value) {
+				return
+			}
+		}
+		for _, item := range items(node) {
+			if !yield(name, item) {
+				return
+			}
+		}
+	}
+}
+
+// referenceOf returns the reference that a node is, or nil.
+func referenceOf(node *yaml.Node) *yaml.Node {
+	reference := find(node, "$ref")
+	if reference == nil || reference.Kind != yaml.ScalarNode { // a property may be called so
+		return nil
+	}
+	return reference
+}
+
+func isGroup(name string) bool { return name == "properties" || name == "schemas" || name == "$defs" }
+
+func isExtension(name string) bool { return strings.HasPrefix(name, "x-") }
+
+func isValue(name string) bool {
+	return isExtension(name) || slices.Contains([]string{"example", "examples", "default", "enum", "const"}, name)
 }

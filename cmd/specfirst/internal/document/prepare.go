@@ -10,44 +10,42 @@ import (
 // Prepared returns the document as oapi-codegen needs it: as OpenAPI 3.0, and without what says nothing about types, which
 // package contract checks. Only the first operations are in it.
 func (d *Document) Prepared(operations int) ([]byte, error) {
-	root := clone(d.root)
-	copied := &Document{Path: d.Path, root: root}
+	copied := &Document{Path: d.Path, root: clone(d.root)}
 	for _, operation := range copied.Operations()[operations:] {
-		remove(operation.item, func(key string) bool { return key == strings.ToLower(operation.Method) })
+		remove(operation.item, strings.ToLower(operation.Method))
 	}
 	for _, operation := range copied.Operations() {
 		if find(operation.node, "responses") == nil {
 			set(operation.node, "responses", mapping(scalar("default"), mapping(scalar("description"), scalar("any"))))
 		}
 	}
-	removeExamples(root)
-	set(root, "openapi", scalar("3.0.3"))
-	remove(root, func(name string) bool { return name == "webhooks" || name == "jsonSchemaDialect" })
-	copied.media(root, false)
-	copied.hoistUnions()
+	removeExamples(copied.root)
+	set(copied.root, "openapi", scalar("3.0.3"))
+	remove(copied.root, "webhooks", "jsonSchemaDialect")
+	copied.media(copied.root, false)
+	copied.nameUnions()
 	copied.nameParameters()
-	copied.nameComponents()
-	copied.schemas(root, simplify)
+	copied.schemas(copied.root, simplify)
 	copied.typeParameters()
-	return encode(root)
+	return encode(copied.root)
 }
 
-// removeExamples removes examples everywhere: they need not match their schemas.
+// removeExamples removes examples everywhere: they need not match their schemas. A member of a group may be called so.
 func removeExamples(node *yaml.Node) {
 	for key, value := range members(node) {
-		if isGroup(key.Value) || key.Value == "parameters" && value.Kind == yaml.MappingNode {
-			for _, member := range members(value) {
-				removeExamples(member)
-			}
-			continue
+		below := []*yaml.Node{value}
+		if isGroup(key.Value) || key.Value == "parameters" {
+			below = append(values(value), items(value)...)
 		}
-		removeExamples(value)
+		for _, each := range below {
+			removeExamples(each)
+		}
 	}
 	for _, item := range items(node) {
 		removeExamples(item)
 	}
-	if node != nil && node.Kind == yaml.MappingNode {
-		remove(node, func(name string) bool { return name == "example" || name == "examples" || name == "callbacks" })
+	if node.Kind == yaml.MappingNode {
+		remove(node, "example", "examples", "callbacks")
 	}
 }
 
@@ -97,23 +95,30 @@ func isAny(schema *yaml.Node) bool {
 // typeParameters makes texts of parameters without one type: generated code cannot read them as anything else.
 func (d *Document) typeParameters() {
 	for _, operation := range d.Operations() {
-		for _, list := range []*yaml.Node{find(operation.item, "parameters"), find(operation.node, "parameters")} {
-			if list != nil {
+		for _, owner := range []*yaml.Node{operation.item, operation.node} {
+			if list := find(owner, "parameters"); list != nil {
 				list.Content = slices.DeleteFunc(list.Content, d.isIgnored)
 			}
 		}
-		for _, each := range slices.Concat(items(find(operation.item, "parameters")), items(find(operation.node, "parameters"))) {
-			parameter := d.followed(each)
-			schema := d.followed(find(parameter, "schema"))
-			isUnion := find(schema, "oneOf") != nil || find(schema, "anyOf") != nil
-			if find(parameter, "schema") != nil && (isUnion || isAny(schema)) {
-				set(parameter, "schema", mapping(scalar("type"), scalar("string")))
-			}
-			if below := d.followed(find(schema, "items")); below != nil && isAny(below) {
-				set(schema, "items", mapping(scalar("type"), scalar("string")))
+		for _, parameter := range d.parametersOf(operation) {
+			if schema := d.followed(find(parameter, "schema")); schema != nil {
+				d.typeParameter(parameter, schema)
 			}
 		}
 	}
+}
+
+func (d *Document) typeParameter(parameter, schema *yaml.Node) {
+	if isAny(schema) || isUnion(schema) {
+		set(parameter, "schema", mapping(scalar("type"), scalar("string")))
+	}
+	if below := d.followed(find(schema, "items")); below != nil && isAny(below) {
+		set(schema, "items", mapping(scalar("type"), scalar("string")))
+	}
+}
+
+func isUnion(schema *yaml.Node) bool {
+	return find(schema, "oneOf") != nil || find(schema, "anyOf") != nil
 }
 
 // isIgnored reports whether OpenAPI says to ignore a parameter, because other parts of the document describe its header.
@@ -123,35 +128,43 @@ func (d *Document) isIgnored(node *yaml.Node) bool {
 	return text(parameter, "in") == "header" && slices.Contains([]string{"accept", "content-type", "authorization"}, name)
 }
 
-// hoistUnions gives names to unions in shared responses: generated code lacks a type for those without one.
-func (d *Document) hoistUnions() {
+// nameUnions makes components of the unions in shared responses: generated code lacks a type for those without a name.
+func (d *Document) nameUnions() {
 	for name, response := range members(find(d.root, "components", "responses")) {
 		for _, content := range members(find(response, "content")) {
-			schema := find(content, "schema")
-			if find(schema, "oneOf") == nil && find(schema, "anyOf") == nil {
-				continue
+			if schema := find(content, "schema"); isUnion(schema) {
+				free := name.Value + "Body"
+				for find(d.root, "components", "schemas", free) != nil {
+					free += "Body"
+				}
+				set(made(d.root, "components", "schemas"), free, schema)
+				set(content, "schema", mapping(scalar("$ref"), scalar("#/components/schemas/"+free)))
 			}
-			free := name.Value + "Body"
-			for find(d.root, "components", "schemas", free) != nil {
-				free += "Body"
-			}
-			set(d.component("schemas"), free, schema)
-			set(content, "schema", mapping(scalar("$ref"), scalar("#/components/schemas/"+free)))
 		}
 	}
 }
 
+func itself(node *yaml.Node) []*yaml.Node { return []*yaml.Node{node} }
+
+// Where schemas are: the members that have them, and how.
+var (
+	roots = map[string]func(*yaml.Node) []*yaml.Node{"schema": itself, "schemas": values}
+	parts = map[string]func(*yaml.Node) []*yaml.Node{
+		"properties": values, "patternProperties": values, "$defs": values, "dependentSchemas": values,
+		"allOf": items, "anyOf": items, "oneOf": items, "prefixItems": items,
+		"items": itself, "additionalProperties": itself, "not": itself, "if": itself, "then": itself, "else": itself, "contains": itself,
+		"propertyNames": itself,
+	}
+)
+
 // schemas calls a function with each schema below a node, those inside of others first.
 func (d *Document) schemas(node *yaml.Node, visit func(schema *yaml.Node)) {
 	for key, value := range members(node) {
-		switch {
-		case key.Value == "schema":
-			visitSchemas(value, visit)
-		case key.Value == "schemas" && value.Kind == yaml.MappingNode:
-			for _, schema := range members(value) {
+		if schemasOf := roots[key.Value]; schemasOf != nil {
+			for _, schema := range schemasOf(value) {
 				visitSchemas(schema, visit)
 			}
-		case !isValue(key.Value):
+		} else if !isValue(key.Value) {
 			d.schemas(value, visit)
 		}
 	}
@@ -166,17 +179,10 @@ func visitSchemas(schema *yaml.Node, visit func(schema *yaml.Node)) {
 		return
 	}
 	for key, value := range members(schema) {
-		switch key.Value {
-		case "properties", "patternProperties", "$defs", "dependentSchemas":
-			for _, member := range members(value) {
-				visitSchemas(member, visit)
-			}
-		case "allOf", "anyOf", "oneOf", "prefixItems":
-			for _, part := range items(value) {
+		if schemasOf := parts[key.Value]; schemasOf != nil {
+			for _, part := range schemasOf(value) {
 				visitSchemas(part, visit)
 			}
-		case "items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames":
-			visitSchemas(value, visit)
 		}
 	}
 	visit(schema)
@@ -191,41 +197,54 @@ var typed = []string{
 // simplify leaves of a schema what says its type, as OpenAPI 3.0 writes it.
 func simplify(schema *yaml.Node) {
 	if find(schema, "$ref") != nil {
-		remove(schema, func(name string) bool { return name != "$ref" && !strings.HasPrefix(name, "x-") })
+		removeFunc(schema, func(name string) bool { return name != "$ref" && !isExtension(name) })
 		return
 	}
+	lowerEnum(schema)
 	lowerTypes(schema)
 	nameProperties(schema)
-	lowerNull(schema, "anyOf")
-	lowerNull(schema, "oneOf")
+	lowerUnion(schema, "anyOf")
+	lowerUnion(schema, "oneOf")
 	if find(schema, "patternProperties") != nil && find(schema, "additionalProperties") == nil {
 		set(schema, "additionalProperties", truth())
 	}
-	if items := find(schema, "items"); text(schema, "type") == "array" && (items == nil || items.Kind != yaml.MappingNode) {
+	if text(schema, "type") == "array" && keysOf(find(schema, "items")) == nil { // none, or true
 		set(schema, "items", mapping())
 	}
-	if values := find(schema, "enum"); values != nil {
-		values.Content = slices.DeleteFunc(values.Content, func(value *yaml.Node) bool { return value.Tag == "!!null" })
+	removeFunc(schema, func(name string) bool { return !slices.Contains(typed, name) && !isExtension(name) })
+	if !hasConstants(schema) {
+		remove(schema, "enum")
 	}
-	remove(schema, func(name string) bool {
-		return !slices.Contains(typed, name) && !strings.HasPrefix(name, "x-") || name == "enum" && !isEnumOfTexts(schema)
-	})
+}
+
+func isNull(value *yaml.Node) bool { return value.Tag == "!!null" || value.Value == "null" }
+
+// lowerEnum writes const as an enum, and the type of texts where only the enum says it.
+func lowerEnum(schema *yaml.Node) {
+	constant := find(schema, "const")
+	if constant != nil && constant.Kind == yaml.ScalarNode && find(schema, "enum") == nil {
+		set(schema, "enum", sequence(constant))
+	}
+	enum := find(schema, "enum")
+	isOther := func(value *yaml.Node) bool { return value.Tag != "!!str" }
+	if len(items(enum)) > 0 && find(schema, "type") == nil && !slices.ContainsFunc(items(enum), isOther) {
+		set(schema, "type", scalar("string"))
+	}
+	if enum != nil {
+		enum.Content = slices.DeleteFunc(enum.Content, func(value *yaml.Node) bool { return value.Tag == "!!null" })
+	}
 }
 
 // lowerTypes writes a list of types as one with nullable, or as none.
 func lowerTypes(schema *yaml.Node) {
-	if constant := find(schema, "const"); constant != nil && constant.Kind == yaml.ScalarNode && find(schema, "enum") == nil {
-		set(schema, "enum", sequence(constant))
-	}
 	kind := find(schema, "type")
-	if values := items(find(schema, "enum")); kind == nil && len(values) > 0 && isEnumOf("!!str", values) {
-		kind = scalar("string")
+	if kind == nil {
+		return
 	}
 	list := items(kind)
-	if kind != nil && kind.Kind == yaml.ScalarNode {
-		list = []*yaml.Node{kind}
+	if kind.Kind == yaml.ScalarNode {
+		list = itself(kind)
 	}
-	isNull := func(each *yaml.Node) bool { return each.Value == "null" }
 	others := slices.DeleteFunc(slices.Clone(list), isNull)
 	if len(others) < len(list) {
 		set(schema, "nullable", truth())
@@ -233,46 +252,37 @@ func lowerTypes(schema *yaml.Node) {
 	if len(others) == 1 {
 		set(schema, "type", scalar(others[0].Value))
 	} else {
-		remove(schema, func(name string) bool { return name == "type" })
+		remove(schema, "type")
 	}
 }
 
-func isEnumOf(tag string, values []*yaml.Node) bool {
-	return !slices.ContainsFunc(values, func(value *yaml.Node) bool { return value.Tag != tag })
-}
-
-// lowerNull takes the alternative null out of a list.
-func lowerNull(schema *yaml.Node, name string) {
-	list := find(schema, name)
-	if list == nil {
-		return
-	}
-	isNull := func(part *yaml.Node) bool {
-		return find(part, "nullable") != nil && len(part.Content) == 2
-	}
-	kept := slices.DeleteFunc(slices.Clone(list.Content), isNull)
-	if len(kept) == len(list.Content) {
+// lowerUnion takes the alternative null, which lowerTypes has written as nullable, out of a union.
+func lowerUnion(schema *yaml.Node, name string) {
+	alternatives := items(find(schema, name))
+	others := slices.DeleteFunc(slices.Clone(alternatives), func(part *yaml.Node) bool {
+		return slices.Equal(keysOf(part), []string{"nullable"})
+	})
+	if len(others) == len(alternatives) {
 		return
 	}
 	set(schema, "nullable", truth())
-	list.Content = kept
-	switch len(kept) {
-	case 0:
-		remove(schema, func(key string) bool { return key == name })
-	case 1:
-		remove(schema, func(key string) bool { return key == name })
-		set(schema, "allOf", sequence(kept...))
+	if len(others) > 1 {
+		set(schema, name, sequence(others...))
+		return
+	}
+	remove(schema, name)
+	if len(others) == 1 {
+		set(schema, "allOf", sequence(others...))
 	}
 }
 
-// isEnumOfTexts reports whether generated code can have constants for an enum.
-func isEnumOfTexts(schema *yaml.Node) bool {
-	kind := text(schema, "type")
-	for _, value := range items(find(schema, "enum")) {
-		if value.Kind != yaml.ScalarNode {
-			return false
-		}
+// hasConstants reports whether generated code can have constants for the enum of a schema.
+func hasConstants(schema *yaml.Node) bool {
+	values := items(find(schema, "enum"))
+	isComposed := func(value *yaml.Node) bool { return value.Kind != yaml.ScalarNode }
+	if len(values) == 0 || slices.ContainsFunc(values, isComposed) {
+		return false
 	}
-	hasOtherType := slices.Contains([]string{"byte", "binary", "date", "date-time", "email", "uuid"}, text(schema, "format"))
-	return (kind == "string" && !hasOtherType || kind == "integer") && len(items(find(schema, "enum"))) > 0
+	hasTypeOfGo := slices.Contains([]string{"byte", "binary", "date", "date-time", "email", "uuid"}, text(schema, "format"))
+	return text(schema, "type") == "integer" || text(schema, "type") == "string" && !hasTypeOfGo
 }
