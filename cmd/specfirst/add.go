@@ -98,7 +98,7 @@ func (r *resource) openService() (*document.Document, error) {
 	}
 	read, err := document.Read(documentFile)
 	if err == nil {
-		r.basePath, r.isSecured = basePathOf(read.Text), read.IsSecured()
+		r.basePath, r.isSecured = read.BasePath(), read.IsSecured()
 	}
 	return read, err
 }
@@ -193,20 +193,13 @@ func (r *resource) readWireNames() error {
 		return err
 	}
 	names := map[string]string{}
-	ast.Inspect(file, func(node ast.Node) bool {
-		declared, isType := node.(*ast.TypeSpec)
-		if !isType || declared.Name.Name != upperFirst(r.one) {
-			return true
+	if described, isStruct := typeOf(file, upperFirst(r.one)).(*ast.StructType); isStruct {
+		for _, each := range described.Fields.List {
+			tag := reflect.StructTag(strings.Trim(each.Tag.Value, "`")).Get("json")
+			name, _, _ := strings.Cut(tag, ",")
+			names[name] = each.Names[0].Name
 		}
-		if described, isStruct := declared.Type.(*ast.StructType); isStruct {
-			for _, each := range described.Fields.List {
-				tag := reflect.StructTag(strings.Trim(each.Tag.Value, "`")).Get("json")
-				name, _, _ := strings.Cut(tag, ",")
-				names[name] = each.Names[0].Name
-			}
-		}
-		return false
-	})
+	}
 	r.key.wire = names[r.key.name]
 	for i, each := range r.fields {
 		r.fields[i].wire = names[each.name]

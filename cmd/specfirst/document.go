@@ -3,21 +3,17 @@ package main
 import (
 	"context"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"maps"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/plantstore/plantstore/api/contract"
 	"github.com/plantstore/plantstore/cmd/specfirst/internal/codegen"
@@ -55,48 +51,20 @@ func readDocument(path string, excluded []string, addsErrors bool) (*ownDocument
 			return nil, err
 		}
 	}
-	d := &ownDocument{Document: read}
-	checker, err := d.newChecker()
+	checker, unchecked, err := codegen.NewChecker(read)
 	if err != nil {
-		return nil, read.Explain(err)
+		return nil, err
 	}
-	d.formats = checker.UnknownFormats() // the new service can check them
-	d.operations = checker.Operations()
+	d := &ownDocument{
+		Document: read, basePath: read.BasePath(), unchecked: unchecked,
+		formats:    checker.UnknownFormats(), // the new service can check them
+		operations: checker.Operations(),
+	}
 	for _, operation := range d.operations {
 		d.schemes = append(d.schemes, slices.Concat(operation.Security...)...)
 	}
-	d.basePath = basePathOf(read.Text)
 	d.health = d.freeHealthCheck()
 	return d, nil
-}
-
-// newChecker makes the checker of the document, with the options that it lacks.
-func (d *ownDocument) newChecker() (*contract.Checker, error) {
-	for {
-		checker, err := contract.New(d.Text, contract.Options{Authorize: acceptAll, Unchecked: d.unchecked})
-		var unchecked *contract.UncheckedError
-		if !errors.As(err, &unchecked) {
-			return checker, err
-		}
-		d.unchecked = append(d.unchecked, unchecked.MediaTypes...)
-	}
-}
-
-func acceptAll(http.ResponseWriter, *http.Request, *contract.Operation) (context.Context, error) {
-	return nil, nil
-}
-
-// basePathOf returns the path of the first server. With variables no path is fixed.
-func basePathOf(text []byte) string {
-	loaded, err := openapi3.NewLoader().LoadFromData(text)
-	if err != nil || len(loaded.Servers) == 0 || len(loaded.Servers[0].Variables) > 0 {
-		return ""
-	}
-	server, err := url.Parse(loaded.Servers[0].URL)
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSuffix(server.EscapedPath(), "/")
 }
 
 // healthChecks are the paths that the health check of a new service may have.
@@ -190,7 +158,7 @@ func unwritten(generated, module string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	methods := methodsOf(file, "StrictServerInterface")
+	methods := typeOf(file, "StrictServerInterface").(*ast.InterfaceType).Methods.List
 	imports := fmt.Sprintf("\t\"context\"\n\n\t%q\n\t%q\n", module+"/gen/server", module+"/internal/httpapi")
 	var out strings.Builder
 	fmt.Fprintf(&out, "package operations\n\nimport (\n%s)\n\n", imports)
@@ -204,20 +172,20 @@ func unwritten(generated, module string) (string, error) {
 	return out.String(), nil
 }
 
-// methodsOf returns the methods of an interface in a file.
-func methodsOf(file *ast.File, name string) []*ast.Field {
-	var methods []*ast.Field
-	ast.Inspect(file, func(node ast.Node) bool {
-		declared, isType := node.(*ast.TypeSpec)
-		if !isType || declared.Name.Name != name {
-			return true
+// typeOf returns what a type is declared as in a file, or nil.
+func typeOf(file *ast.File, name string) ast.Expr {
+	for _, declared := range file.Decls {
+		group, _ := declared.(*ast.GenDecl)
+		if group == nil || group.Tok != token.TYPE {
+			continue
 		}
-		if described, isInterface := declared.Type.(*ast.InterfaceType); isInterface {
-			methods = described.Methods.List
+		for _, spec := range group.Specs {
+			if each := spec.(*ast.TypeSpec); each.Name.Name == name {
+				return each.Type
+			}
 		}
-		return false
-	})
-	return methods
+	}
+	return nil
 }
 
 // requestLine returns the method and path of an operation, which oapi-codegen has in parentheses in the comment.

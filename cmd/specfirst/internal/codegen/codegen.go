@@ -30,21 +30,28 @@ type generator struct {
 
 // Generate writes gen/ in the folder of the service of a document. If it fails, gen/ is as it was.
 func Generate(ctx context.Context, folder string, read *document.Document) error {
-	if err := contractError(read); err != nil {
+	if _, _, err := NewChecker(read); err != nil {
 		return err
 	}
 	g := &generator{folder, read}
-	before := generated{}
-	if err := before.read(folder); err != nil {
+	generated := filepath.Join(folder, "gen")
+	before, err := os.MkdirTemp("", "codegen-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(before)
+	if err := os.CopyFS(before, os.DirFS(generated)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	operations := read.Operations()
-	err := g.try(ctx, len(operations))
-	if err == nil || ctx.Err() != nil {
-		return err
+	err = g.try(ctx, len(operations))
+	if err != nil && ctx.Err() == nil {
+		err = g.cause(ctx, operations, err)
 	}
-	defer before.restore()
-	return g.cause(ctx, operations, err)
+	if err != nil {
+		return errors.Join(err, os.RemoveAll(generated), os.CopyFS(generated, os.DirFS(before)))
+	}
+	return nil
 }
 
 // cause returns the error of the operation that is the cause of one: with it and those before it, code cannot be made, and
@@ -63,40 +70,19 @@ func (g *generator) cause(ctx context.Context, operations []document.Operation, 
 	}
 }
 
-// contractError returns what package contract cannot check, but for media types, which the service names.
-func contractError(read *document.Document) error {
+// NewChecker returns the checker of a document, and the media types that it passes on as they are. Its error has the line of
+// what package contract does not understand.
+func NewChecker(read *document.Document) (checker *contract.Checker, unchecked []string, err error) {
 	accept := func(http.ResponseWriter, *http.Request, *contract.Operation) (context.Context, error) {
 		return nil, nil
 	}
-	_, err := contract.New(read.Text, contract.Options{Authorize: accept})
-	if unchecked := new(contract.UncheckedError); err == nil || errors.As(err, &unchecked) {
-		return nil
-	}
-	return read.Explain(err)
-}
-
-// generated is the text of the generated files before, by name.
-type generated map[string][]byte
-
-func (g generated) read(folder string) error {
-	for _, part := range []string{"server", "client"} {
-		name := filepath.Join(folder, "gen", part, part+".gen.go")
-		text, err := os.ReadFile(name)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+	for {
+		checker, err = contract.New(read.Text, contract.Options{Authorize: accept, Unchecked: unchecked})
+		var more *contract.UncheckedError
+		if !errors.As(err, &more) {
+			return checker, unchecked, read.Explain(err)
 		}
-		g[name] = text
-	}
-	return nil
-}
-
-func (g generated) restore() {
-	for name, text := range g {
-		if text == nil {
-			_ = os.Remove(name)
-			continue
-		}
-		_ = os.WriteFile(name, text, 0o644)
+		unchecked = append(unchecked, more.MediaTypes...)
 	}
 }
 
