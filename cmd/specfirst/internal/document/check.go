@@ -60,7 +60,7 @@ func (d *Document) check() error {
 	c.servers()
 	c.paths()
 	c.operations()
-	d.schemas(d.root, c.schema)
+	schemas(d.root, "", c.schema)
 	return cmp.Or(c.mistakes...)
 }
 

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -97,12 +96,6 @@ func (j *joiner) replace(node, reference *yaml.Node, file, name string, depth in
 		j.walk(copied, wanted, name, depth+1)
 		node.Kind, node.Tag, node.Content, node.Style = copied.Kind, copied.Tag, copied.Content, copied.Style
 	}
-}
-
-// isSchemaPlace reports whether a member is, or has, schemas.
-func isSchemaPlace(name string) bool {
-	places := []string{"schema", "schemas/", "items", "properties/", "additionalProperties", "not", "allOf", "anyOf", "oneOf", "$defs/"}
-	return slices.Contains(places, name)
 }
 
 // component makes a schema of another file a component, once.

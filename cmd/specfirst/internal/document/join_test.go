@@ -39,7 +39,7 @@ paths:
   parameters: [{$ref: '../common.yaml#/parameters/limit'}]
   responses:
     '200': {description: All., content: {application/json: {schema: {$ref: ../schemas/Node.yaml}}}}
-    '400': {$ref: '../common.yaml#/responses/wrong'}
+    default: {$ref: '../common.yaml#/responses/wrong'}
 `,
 	"common.yaml": `parameters:
   limit: {name: limit, in: query, schema: {type: integer}}

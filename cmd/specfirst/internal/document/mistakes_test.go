@@ -63,6 +63,7 @@ func TestMistakes(t *testing.T) {
 		"a member too far left":     {"    get:\n      operationId: getItem\n", "    operationId: getItem\n    get:\n", "25: the path /items/{id} has no member operationId: is its indentation wrong?"},
 		"a key twice":               {"      responses:\n        '200': {d", "      operationId: again\n      responses:\n        '200': {d", "32: operationId is here a second time (first in line 26): take one of them out"},
 		"$ref to nothing":           {"schemas/Item'", "schemas/Itm'", "23: $ref \"#/components/schemas/Itm\" leads to nothing: components.schemas has no Itm: did you mean Item?"},
+		"a default response":        {"        '200': {description: The item.}", "        default: {$ref: '#/components/responses/Wrong'}", "33: $ref \"#/components/responses/Wrong\" leads to nothing: components.responses has no Wrong: add it there"},
 		"$ref without #":            {"'#/components/schemas/Item'", "Item", "23: $ref \"Item\" leads to nothing: there is no file Item beside the document"},
 		"$ref to a URL":             {"'#/components/schemas/Item'", "https://example.com/item.yaml", "23: $ref \"https://example.com/item.yaml\" is a URL, and nothing is fetched: save it as a file beside the document"},
 		"$ref above the folder":     {"'#/components/schemas/Item'", "../item.yaml", "23: $ref \"../item.yaml\" is not read: only files in the folder of the document are, and no symbolic links"},

@@ -65,3 +65,16 @@ func nameProperties(schema *yaml.Node) {
 		}
 	}
 }
+
+// nameComponents gives schemas and shared parameters names of their own: generated code has a type for each. Those of responses have
+// other names. (The option resolve-type-name-collisions makes code that does not compile of a response with two types of JSON.)
+func (d *Document) nameComponents() {
+	known := names{}
+	for _, kind := range []string{"schemas", "parameters"} {
+		for key, component := range members(find(d.root, "components", kind)) {
+			if component.Kind == yaml.MappingNode && find(component, "x-go-name") == nil {
+				known.add(component, key.Value)
+			}
+		}
+	}
+}

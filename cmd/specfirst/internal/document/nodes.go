@@ -78,14 +78,6 @@ func keysOf(node *yaml.Node) (names []string) {
 	return names
 }
 
-// values returns the values of the members.
-func values(node *yaml.Node) (found []*yaml.Node) {
-	for _, value := range members(node) {
-		found = append(found, value)
-	}
-	return found
-}
-
 // set sets a member of a mapping.
 func set(node *yaml.Node, name string, value *yaml.Node) {
 	for i := 0; i+1 < len(node.Content); i += 2 {
@@ -186,24 +178,59 @@ func unescape(part string) string {
 	return strings.NewReplacer("~1", "/", "~0", "~").Replace(part)
 }
 
-// structure iterates over what is below a node, with the name of the member that has it. Values and extensions are left out: in them,
-// $ref is a word as any other. The members of a group have names that are no keywords, so the name of each is that of the group.
+// groups have members whose names are no keywords, such as those of properties.
+var groups = []string{
+	"properties", "patternProperties", "$defs", "dependentSchemas", "schemas", "parameters", "headers", "content", "responses",
+	"requestBodies", "links", "callbacks", "webhooks", "pathItems", "securitySchemes",
+}
+
+func isGroup(name string) bool { return slices.Contains(groups, name) }
+
+// schemaPlaces are the members that are, or have, schemas.
+var schemaPlaces = []string{
+	"schema", "schemas/", "properties/", "patternProperties/", "$defs/", "dependentSchemas/", "allOf", "anyOf", "oneOf", "prefixItems",
+	"items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames",
+}
+
+func isSchemaPlace(name string) bool { return slices.Contains(schemaPlaces, name) }
+
+func isExtension(name string) bool { return strings.HasPrefix(name, "x-") }
+
+// isValue reports whether a member is a value or an extension, in which $ref is a word as any other.
+func isValue(name string) bool {
+	return isExtension(name) || slices.Contains([]string{"example", "examples", "default", "enum", "const"}, name)
+}
+
+// structure iterates over what is below a node, with the name of the member that has it. What is in a group has the name of the
+// group and a slash. Values and extensions are left out.
 func structure(node *yaml.Node, name string) iter.Seq2[string, *yaml.Node] {
+	nameOf := func(below string) string {
+		if isGroup(name) {
+			return name + "/"
+		}
+		return below
+	}
 	return func(yield func(name string, node *yaml.Node) bool) {
 		for key, value := range members(node) {
-			below := key.Value
-			if isGroup(name) {
-				below = name + "/"
-			}
-			if !isValue(below) && !yield(below, value) {
+			if below := nameOf(key.Value); !isValue(below) && !yield(below, value) {
 				return
 			}
 		}
 		for _, item := range items(node) {
-			if !yield(name, item) {
+			if !yield(nameOf(name), item) {
 				return
 			}
 		}
+	}
+}
+
+// schemas calls a function with each schema below a node, those inside of others first.
+func schemas(node *yaml.Node, name string, visit func(schema *yaml.Node)) {
+	for below, value := range structure(node, name) {
+		schemas(value, below, visit)
+	}
+	if isSchemaPlace(name) && node.Kind == yaml.MappingNode {
+		visit(node)
 	}
 }
 
@@ -214,12 +241,4 @@ func referenceOf(node *yaml.Node) *yaml.Node {
 		return nil
 	}
 	return reference
-}
-
-func isGroup(name string) bool { return name == "properties" || name == "schemas" || name == "$defs" }
-
-func isExtension(name string) bool { return strings.HasPrefix(name, "x-") }
-
-func isValue(name string) bool {
-	return isExtension(name) || slices.Contains([]string{"example", "examples", "default", "enum", "const"}, name)
 }

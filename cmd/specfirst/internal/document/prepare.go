@@ -19,49 +19,37 @@ func (d *Document) Prepared(operations int) ([]byte, error) {
 			set(operation.node, "responses", mapping(scalar("default"), mapping(scalar("description"), scalar("any"))))
 		}
 	}
-	removeExamples(copied.root)
+	removeExamples(copied.root, "")
 	set(copied.root, "openapi", scalar("3.0.3"))
 	remove(copied.root, "webhooks", "jsonSchemaDialect")
-	copied.media(copied.root, false)
+	copied.media(copied.root, "", false)
 	copied.nameUnions()
 	copied.nameParameters()
-	copied.schemas(copied.root, simplify)
+	copied.nameComponents()
+	schemas(copied.root, "", simplify)
 	copied.typeParameters()
 	return encode(copied.root)
 }
 
-// removeExamples removes examples everywhere: they need not match their schemas. A member of a group may be called so.
-func removeExamples(node *yaml.Node) {
-	for key, value := range members(node) {
-		below := []*yaml.Node{value}
-		if isGroup(key.Value) || key.Value == "parameters" {
-			below = append(values(value), items(value)...)
-		}
-		for _, each := range below {
-			removeExamples(each)
-		}
-	}
-	for _, item := range items(node) {
-		removeExamples(item)
-	}
-	if node.Kind == yaml.MappingNode {
+// removeExamples removes examples everywhere: they need not match their schemas. The name is that of the member which has the node.
+func removeExamples(node *yaml.Node, name string) {
+	if node.Kind == yaml.MappingNode && !isGroup(name) {
 		remove(node, "example", "examples", "callbacks")
+	}
+	for below, value := range structure(node, name) {
+		removeExamples(value, below)
 	}
 }
 
 // media gives contents the types that generated code can have.
-func (d *Document) media(node *yaml.Node, isResponse bool) {
-	for key, value := range members(node) {
-		if key.Value != "content" || value.Kind != yaml.MappingNode {
-			d.media(value, isResponse || key.Value == "responses")
-			continue
-		}
-		for mediaType, content := range members(value) {
+func (d *Document) media(node *yaml.Node, name string, isResponse bool) {
+	for below, value := range structure(node, name) {
+		d.media(value, below, isResponse || below == "responses")
+	}
+	if name == "content" {
+		for mediaType, content := range members(node) {
 			d.mediaType(mediaType.Value, content, isResponse)
 		}
-	}
-	for _, item := range items(node) {
-		d.media(item, isResponse)
 	}
 }
 
@@ -144,50 +132,6 @@ func (d *Document) nameUnions() {
 	}
 }
 
-func itself(node *yaml.Node) []*yaml.Node { return []*yaml.Node{node} }
-
-// Where schemas are: the members that have them, and how.
-var (
-	roots = map[string]func(*yaml.Node) []*yaml.Node{"schema": itself, "schemas": values}
-	parts = map[string]func(*yaml.Node) []*yaml.Node{
-		"properties": values, "patternProperties": values, "$defs": values, "dependentSchemas": values,
-		"allOf": items, "anyOf": items, "oneOf": items, "prefixItems": items,
-		"items": itself, "additionalProperties": itself, "not": itself, "if": itself, "then": itself, "else": itself, "contains": itself,
-		"propertyNames": itself,
-	}
-)
-
-// schemas calls a function with each schema below a node, those inside of others first.
-func (d *Document) schemas(node *yaml.Node, visit func(schema *yaml.Node)) {
-	for key, value := range members(node) {
-		if schemasOf := roots[key.Value]; schemasOf != nil {
-			for _, schema := range schemasOf(value) {
-				visitSchemas(schema, visit)
-			}
-		} else if !isValue(key.Value) {
-			d.schemas(value, visit)
-		}
-	}
-	for _, item := range items(node) {
-		d.schemas(item, visit)
-	}
-}
-
-// visitSchemas visits a schema after those inside of it.
-func visitSchemas(schema *yaml.Node, visit func(schema *yaml.Node)) {
-	if schema.Kind != yaml.MappingNode {
-		return
-	}
-	for key, value := range members(schema) {
-		if schemasOf := parts[key.Value]; schemasOf != nil {
-			for _, part := range schemasOf(value) {
-				visitSchemas(part, visit)
-			}
-		}
-	}
-	visit(schema)
-}
-
 // typed are the keywords of a schema that say what type generated code has.
 var typed = []string{
 	"$ref", "type", "format", "nullable", "enum", "properties", "required", "items", "additionalProperties", "allOf", "anyOf", "oneOf",
@@ -243,7 +187,7 @@ func lowerTypes(schema *yaml.Node) {
 	}
 	list := items(kind)
 	if kind.Kind == yaml.ScalarNode {
-		list = itself(kind)
+		list = []*yaml.Node{kind}
 	}
 	others := slices.DeleteFunc(slices.Clone(list), isNull)
 	if len(others) < len(list) {
