@@ -14,7 +14,8 @@ import (
 // example is the service that is written, packages of this module. unwritten and README.own.md take the place of
 // what is about books.
 //
-//go:embed all:bookshelf
+//go:embed bookshelf/.github bookshelf/.gitignore bookshelf/Makefile bookshelf/*.md bookshelf/tools.go
+//go:embed bookshelf/api bookshelf/cmd bookshelf/gen bookshelf/internal
 var example embed.FS
 
 const (
@@ -48,18 +49,9 @@ func (s *service) writeFiles(folder string) error {
 		"Bookshelf", strings.ToUpper(s.name[:1])+s.name[1:],
 	)
 	return fs.WalkDir(example, exampleName, func(name string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
 		target := s.target(strings.TrimPrefix(name, exampleName+"/"))
-		if entry.IsDir() {
-			if entry.Name() == ".build" {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		if target == "" || strings.Contains(path.Base(name), ".db") {
-			return nil
+		if err != nil || entry.IsDir() || target == "" {
+			return err
 		}
 		text, err := example.ReadFile(name)
 		if err != nil {

@@ -13,6 +13,9 @@ type names map[string]bool
 
 // add gives a parameter or property another name in Go, by x-go-name, if an earlier one has its name.
 func (n names) add(node *yaml.Node, name string) {
+	if find(node, "x-go-name") != nil {
+		return
+	}
 	plain := goName(name)
 	free := plain
 	for i := 2; n[strings.ToLower(free)]; i++ {
@@ -48,9 +51,7 @@ func (d *Document) nameParameters() {
 			if text(parameter, "in") == "path" {
 				group = inPath
 			}
-			if find(parameter, "x-go-name") == nil {
-				group.add(parameter, text(parameter, "name"))
-			}
+			group.add(parameter, text(parameter, "name"))
 		}
 	}
 }
@@ -59,8 +60,7 @@ func nameProperties(schema *yaml.Node) {
 	// Generated code has a member for all others.
 	known := names{"additionalproperties": find(schema, "additionalProperties") != nil}
 	for key, property := range members(find(schema, "properties")) {
-		isNamed := find(property, "$ref") != nil || find(property, "x-go-name") != nil
-		if property.Kind == yaml.MappingNode && !isNamed {
+		if property.Kind == yaml.MappingNode && find(property, "$ref") == nil {
 			known.add(property, key.Value)
 		}
 	}
@@ -72,7 +72,7 @@ func (d *Document) nameComponents() {
 	known := names{}
 	for _, kind := range []string{"schemas", "parameters"} {
 		for key, component := range members(find(d.root, "components", kind)) {
-			if component.Kind == yaml.MappingNode && find(component, "x-go-name") == nil {
+			if component.Kind == yaml.MappingNode {
 				known.add(component, key.Value)
 			}
 		}
