@@ -339,7 +339,7 @@ func TestLoop(t *testing.T) {
 	expect(t, folder, "make test", "missing method CountBooks")
 	const method = "\nfunc (s Service) CountBooks(ctx context.Context, request server.CountBooksRequestObject) (server.CountBooksResponseObject, error) {\n\treturn %s\n}\n"
 	books := filepath.Join(folder, "internal", "operations", "books.go")
-	change(t, books, "\nfunc toWire", strings.Replace(method, "%s", `nil, errors.New("later")`, 1)+"\nfunc toWire")
+	change(t, books, "\n// wireBook", strings.Replace(method, "%s", `nil, errors.New("later")`, 1)+"\n// wireBook")
 	change(t, books, `"context"`, "\"context\"\n\t\"errors\"")
 	expect(t, folder, "make test", "countBooks responds with 500")
 	change(t, books, `nil, errors.New("later")`, "server.CountBooks200JSONResponse(1), nil")

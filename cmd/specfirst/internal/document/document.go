@@ -150,14 +150,12 @@ func (d *Document) Explain(err error) error {
 
 // BasePath returns the path of the first server. With variables no path is fixed.
 func (d *Document) BasePath() string {
-	for _, server := range items(find(d.root, "servers")) {
-		address, err := url.Parse(text(server, "url"))
-		if err != nil || find(server, "variables") != nil {
-			break
-		}
-		return strings.TrimSuffix(address.EscapedPath(), "/")
+	servers := append(items(find(d.root, "servers")), mapping())
+	address, err := url.Parse(text(servers[0], "url"))
+	if err != nil || find(servers[0], "variables") != nil {
+		return ""
 	}
-	return ""
+	return strings.TrimSuffix(address.EscapedPath(), "/")
 }
 
 // IsJSON reports whether the document is JSON.
