@@ -23,6 +23,8 @@ const (
 	storeFile    = "internal/store/store.go"
 	clientFile   = "internal/httpapi/client_test.go" // it comes with the first resource
 	generateFile = "tools.go"
+
+	unwrittenFile = "internal/unwritten/store.go" // the store of a service with a document of its own, in the example
 )
 
 // codeFiles are the files of the books, each of which another resource also has.
@@ -83,24 +85,30 @@ func (r *resource) openService() (*document.Document, error) {
 	if _, err := os.Stat("api/openapi.json"); err == nil {
 		return nil, errors.New("the document is api/openapi.json, and add writes YAML: convert it to " + documentFile + ", and name that in " + generateFile)
 	}
-	texts := map[string]string{"go.mod": "module ", generateFile: "cmd/specfirst/codegen " + documentFile, documentFile: "", storeFile: ""}
-	for name, want := range texts {
-		text, err := os.ReadFile(filepath.FromSlash(name))
-		if err != nil || !strings.Contains(string(text), want) {
-			return nil, fmt.Errorf("this folder has no service that specfirst new has written (look at %s): run add in the folder of one", name)
+	texts := map[string]string{}
+	for _, file := range []struct{ name, has string }{
+		{"go.mod", "module "}, {generateFile, "cmd/specfirst/codegen " + documentFile}, {documentFile, ""}, {storeFile, ""},
+	} {
+		text, err := os.ReadFile(filepath.FromSlash(file.name))
+		if err != nil || !strings.Contains(string(text), file.has) {
+			return nil, fmt.Errorf("this folder has no service that specfirst new has written (look at %s): run add in the folder of one", file.name)
 		}
-		texts[name] = string(text)
+		texts[file.name] = string(text)
 	}
 	_, module, _ := strings.Cut(texts["go.mod"], "module ")
 	r.module = strings.Fields(module)[0]
-	if _, err := stepsOf(texts[storeFile]); err != nil && texts[storeFile] != exampleFile("internal/unwritten/store.go") {
+	if _, err := stepsOf(texts[storeFile]); err != nil && texts[storeFile] != exampleFile(unwrittenFile) {
 		return nil, err
 	}
 	read, err := document.Read(documentFile)
-	if err == nil {
-		r.basePath, r.isSecured = read.BasePath(), read.IsSecured()
+	if err != nil {
+		return nil, err
 	}
-	return read, err
+	if string(read.Text) != texts[documentFile] {
+		return nil, errors.New(documentFile + " refers to other files, and add writes into a document of one file: put the parts into it")
+	}
+	r.basePath, r.isSecured = read.BasePath(), read.IsSecured()
+	return read, nil
 }
 
 // checkClean demands that all files are committed, so that what add writes can be undone.
@@ -216,7 +224,7 @@ func (r *resource) writeStore() error {
 	if err != nil {
 		return err
 	}
-	if string(text) == exampleFile("internal/unwritten/store.go") {
+	if string(text) == exampleFile(unwrittenFile) {
 		text = []byte(strings.Replace(exampleFile(storeFile), books.step(), "", 1))
 	}
 	end, err := stepsOf(string(text))

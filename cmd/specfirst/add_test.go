@@ -74,6 +74,10 @@ func TestServiceMistakes(t *testing.T) {
 		"a mistake in the document": {func(t *testing.T, folder string) {
 			change(t, filepath.Join(folder, "api", "openapi.yaml"), "type: integer", "type: intger")
 		}, "loan", "api/openapi.yaml:18: there is no type intger: did you mean integer?"},
+		"a document of two files": {func(t *testing.T, folder string) {
+			must.NoError(t, writeFile(filepath.Join(folder, "api", "isbn.yaml"), "type: string"))
+			change(t, filepath.Join(folder, "api", "openapi.yaml"), "{type: string, minLength: 10", "{$ref: isbn.yaml} # {type: string, minLength: 10")
+		}, "loan", "api/openapi.yaml refers to other files, and add writes into a document of one file"},
 		"paths in braces": {func(t *testing.T, folder string) {
 			must.NoError(t, writeFile(filepath.Join(folder, "api", "openapi.yaml"), "openapi: 3.0.3\ninfo: {title: a, version: '1'}\n"+
 				"paths: {/rooms: {get: {responses: {'200': {description: All.}}}}}\n"))
