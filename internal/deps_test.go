@@ -34,6 +34,7 @@ var mayImport = map[string][]string{
 	"internal/plant":                 {},
 	"internal/atomicfile":            {},
 	"internal/backoff":               {},
+	"internal/buildinfo":             {},
 	"internal/cache":                 {},
 	"internal/shell":                 {},
 	"internal/ticker":                {},
@@ -91,12 +92,12 @@ var mayImport = map[string][]string{
 		"internal/store/open", "internal/ticker", "internal/token",
 	},
 	"internal/cli": {
-		"api/client", "internal/atomicfile", "internal/backoff", "internal/docs", "internal/httpapi", "internal/oidc", "internal/plant",
+		"api/client", "internal/atomicfile", "internal/backoff", "internal/buildinfo", "internal/docs", "internal/httpapi", "internal/oidc", "internal/plant",
 		"internal/server", "internal/shell", "internal/store", "internal/store/open", "internal/store/sqlite",
 		"internal/ticker", "internal/token", "internal/transfer", "internal/webhook",
 	},
 	"internal/webhook": {"api/client", "gen/plantapi", "gen/plantjson", "internal/atomicfile", "internal/backoff", "internal/transfer"},
-	"cmd/contracttest": {"api/contracttest"},
+	"cmd/contracttest": {"api/contracttest", "internal/buildinfo"},
 	"cmd/plantstore":   {"internal/cli"},
 
 	// The engine, which tests any service, from the bottom up.
@@ -143,8 +144,8 @@ var mayImport = map[string][]string{
 	},
 	"api/contracttest/internal/run": {
 		"api/contracttest/internal/document", "api/contracttest/internal/draft", "api/contracttest/internal/judge",
-		"api/contracttest/internal/plan", "api/contracttest/internal/resources", "api/contracttest/internal/values",
-		"api/contracttest/scenario",
+		"api/contracttest/internal/jsonvalue", "api/contracttest/internal/plan", "api/contracttest/internal/resources",
+		"api/contracttest/internal/values", "api/contracttest/scenario",
 	},
 	"api/contracttest": {
 		"api/contracttest/internal/document", "api/contracttest/internal/jsonvalue", "api/contracttest/internal/judge", "api/contracttest/internal/plan",
@@ -153,7 +154,7 @@ var mayImport = map[string][]string{
 	},
 
 	// The example that cmd/specfirst writes. Its tests import api/contracttest, too.
-	"cmd/specfirst":                   {"api/contract", "cmd/specfirst/internal/codegen", "cmd/specfirst/internal/document"},
+	"cmd/specfirst":                   {"api/contract", "cmd/specfirst/internal/codegen", "cmd/specfirst/internal/document", "internal/buildinfo"},
 	"cmd/specfirst/codegen":           {"cmd/specfirst/internal/codegen", "cmd/specfirst/internal/document"},
 	"cmd/specfirst/internal/codegen":  {"api/contract", "cmd/specfirst/internal/document"},
 	"cmd/specfirst/internal/document": {},
