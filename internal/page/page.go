@@ -38,6 +38,7 @@ var mediaTypes = map[string]string{
 	".html": "text/html; charset=utf-8",
 	".css":  "text/css; charset=utf-8",
 	".js":   "text/javascript; charset=utf-8",
+	".csv":  "text/csv; charset=utf-8",
 }
 
 // Handlers returns the handlers of GET requests, by path: / for the page, and /page/ with

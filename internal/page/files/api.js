@@ -1,7 +1,7 @@
 // @ts-check
 // Requests to the API, with the types of the document.
 import { renew, token } from "./session.js";
-/** @import {Body, Parameters, Paths, Query, Schemas} from "./types" */
+/** @import {Body, Parameters, Paths, Plant, Query, Schemas} from "./types" */
 
 /** A request that failed, in the words of the service. The code is 0 if it did not answer. */
 export class Failure extends Error {
@@ -59,6 +59,18 @@ export async function send(method, path, options = {}) {
       on.trouble(`${error.code ? error.message : "the service does not answer"}; trying again`);
       await pause(error.retryAfter || Math.min(8, 2 ** tries / 2));
     }
+  }
+}
+
+/** The plants of a list, up to an amount, and whether there are more. While more are read, it tells how many there are.
+ *  @type {(query: Parameters, most: number, told: (n: number) => void) => Promise<{plants: Plant[], isMore: boolean}>} */
+export async function all(query, most, told) {
+  const plants = [];
+  for (let next = /** @type {any} */ (query); ; told(plants.length)) {
+    const page = /** @type {{body: Plant[], next: any}} */ (await send("get", "/plants", { query: { ...next, limit: Math.min(1000, most - plants.length) } }));
+    plants.push(...page.body);
+    next = page.next;
+    if (!next || plants.length === most) return { plants, isMore: next !== undefined };
   }
 }
 

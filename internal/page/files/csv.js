@@ -102,10 +102,11 @@ export function parse(text) {
 export const unknownColumns = (unknown) =>
   `unknown column${unknown.length > 1 ? "s" : ""} ${unknown.map((it) => JSON.stringify(it)).join(", ")}: the columns are id,name,tag`;
 
-// A spreadsheet runs a cell that begins like a formula, so such a text gets an apostrophe in a
-// download. So does one that has it already, so that an import can take it away again.
-const guarded = (/** @type {string} */ text) => (/^'*[=+\-@\t\r]/.test(text) ? `'${text}` : text);
-const plain = (text = "") => (/^'+[=+\-@\t\r]/.test(text) ? text.slice(1) : text);
+// A spreadsheet runs a cell that begins like a formula, in some languages also with a full-width sign (OWASP, CSV
+// injection), so such a text gets an apostrophe in a download. So does one that has it already, so that an import can take
+// it away again.
+const guarded = (/** @type {string} */ text) => (/^'*[=+\-@＝＋－＠\t\r\n]/.test(text) ? `'${text}` : text);
+const plain = (text = "") => (/^'+[=+\-@＝＋－＠\t\r\n]/.test(text) ? text.slice(1) : text);
 const quote = (/** @type {string} */ text) => (/[",;\t\r\n]|^$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
 /** A line of a download. @type {(plant: {id: string} & Partial<Record<keyof typeof texts, string>>, separator: string) => string} */

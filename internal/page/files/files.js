@@ -1,14 +1,14 @@
 // @ts-check
 // Looks at a CSV file before it is imported, imports it, and downloads what the table shows.
-import { Failure, on, send } from "./api.js";
+import { all, Failure, on, send } from "./api.js";
 import { decode, lineOf, names, parse, unknownColumns } from "./csv.js";
-import { $, brief, counted, input, isWriter, make, number, shown, tell } from "./dom.js";
-import { go, recount } from "./filter.js";
+import { $, brief, counted, input, isWriter, make, number, shown, tell, time } from "./dom.js";
+import { go, recount, view } from "./filter.js";
 import { first, refresh } from "./table.js";
-/** @import {Row} from "./types" */
+/** @import {Plant, Row} from "./types" */
 
 const previewed = 1000; // rows whose state is found before the import
-const most = 100_000; // plants in a download
+const [inDownload, onPaper] = [100_000, 5000]; // plants, at most
 const words = { wrong: "wrong", taken: "id is taken", new: "new", unknown: "to import", equal: "already there" };
 const states = /** @type {Row["state"][]} */ (Object.keys(words));
 let rows = /** @type {Row[]} */ ([]);
@@ -63,6 +63,16 @@ async function look(file) {
   } catch (error) {
     if (mine === chosen) fault(`${file.name}: ${/** @type {Error} */ (error).message}`);
   }
+}
+
+/** Imports the example into a store that has no plants. */
+async function example() {
+  const response = await fetch(/** @type {HTMLAnchorElement} */ ($("example-file")).href);
+  const file = new File([await response.blob()], "species.csv");
+  open(async () => {
+    await look(file);
+    await run();
+  });
 }
 
 /** Says what is wrong with a file. @param {string} why */
@@ -133,28 +143,46 @@ async function run() {
   recount();
 }
 
-/** Downloads what the table shows. */
-async function download() {
-  if ($("download").hasAttribute("aria-busy")) return;
-  $("download").setAttribute("aria-busy", "true");
-  const separator = input("separator").value;
-  // Excel takes a file without a byte order mark for another encoding.
-  let [text, n, query] = [`\ufeff${["id", ...names].join(separator)}\n`, 0, /** @type {any} */ ({ ...first(), limit: 1000 })];
+/** Reads all that the table shows, up to an amount, for a button that says so meanwhile.
+ *  @type {(button: HTMLElement, most: number, use: (plants: Plant[], isMore: boolean) => string) => Promise<void>} */
+async function withAll(button, most, use) {
+  if (button.hasAttribute("aria-busy")) return;
+  button.setAttribute("aria-busy", "true");
   try {
-    while (query && n < most) {
-      const { body, next } = await send("get", "/plants", { query });
-      for (const plant of body) text += lineOf(plant, separator);
-      [query, n] = [next, n + body.length];
-      if (next) tell("message", `Downloading: ${number.format(n)} plants …`);
-    }
-    const href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
-    make("a", { href, download: "plants.csv" }).click();
-    setTimeout(() => URL.revokeObjectURL(href), 10_000);
-    tell("message", query ? `The file has the first ${number.format(n)} plants. plantstore export writes all.` : "");
+    const { plants, isMore } = await all(first(), most, (n) => tell("message", `Reading: ${counted(n, "plant")} …`));
+    tell("message", use(plants, isMore));
   } catch (error) {
     tell("message", /** @type {Error} */ (error).message);
   }
-  $("download").removeAttribute("aria-busy");
+  button.removeAttribute("aria-busy");
+}
+
+/** Downloads plants. @type {(plants: Plant[], isMore: boolean) => string} */
+function download(plants, isMore) {
+  const separator = input("separator").value;
+  // Excel takes a file without a byte order mark for another encoding.
+  const lines = [`\ufeff${["id", ...names].join(separator)}\n`, ...plants.map((plant) => lineOf(plant, separator))];
+  const href = URL.createObjectURL(new Blob(lines, { type: "text/csv" }));
+  make("a", { href, download: "plants.csv" }).click();
+  setTimeout(() => URL.revokeObjectURL(href), 10_000);
+  return isMore ? `The file has the first ${number.format(plants.length)} plants. plantstore export writes all.` : "";
+}
+
+/** Prints plants. The table has only the rows near the window, so there is another one for paper.
+ *  @type {(plants: Plant[], isMore: boolean) => string} */
+function print(plants, isMore) {
+  const sought = [view.q, view.tag].filter((it) => it).map((it) => `, “${brief(it ?? "")}”`).join("");
+  const amount = isMore ? `The first ${counted(plants.length, "plant")}` : counted(plants.length, "plant");
+  $("printed-title").textContent = `${amount}${sought}`;
+  const cells = plants.map(({ id, name, tag, updated_at: at }) => [id, shown(name).trim() || "(no name)", shown(tag), time(at)]);
+  $("printed-rows").replaceChildren(...cells.map((row) => make("tr", {}, ...row.map((cell) => make("td", {}, cell)))));
+  $("printed").hidden = false;
+  addEventListener("afterprint", () => {
+    $("printed").hidden = true;
+    $("printed-rows").replaceChildren();
+  }, { once: true });
+  window.print();
+  return isMore ? `Only the first ${number.format(plants.length)} plants are printed: search, or choose a tag, to print fewer.` : "";
 }
 
 function open(then = () => {}) {
@@ -184,7 +212,9 @@ export function start() {
   $("import-close").onclick = close;
   $("import-start").onclick = run;
   $("import-stop").onclick = () => (stopped = true);
-  $("download").onclick = download;
+  $("download").onclick = () => withAll($("download"), inDownload, download);
+  $("print").onclick = () => withAll($("print"), onPaper, print);
+  $("example").onclick = example;
   input("file").onchange = () => {
     choose(input("file").files?.[0]);
     input("file").value = ""; // so that the same file can be chosen again

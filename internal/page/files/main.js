@@ -13,6 +13,8 @@ import { canSignIn, onSignOut, signedIn, signIn, signOut, token, wasSignedIn } f
 import * as table from "./table.js";
 
 const account = /** @type {HTMLDetailsElement} */ ($("account"));
+/** What had the focus when the person was asked to sign in. @type {Element | null} */
+let left = null;
 
 /** Takes a token out of the address, whose fragment no server sees. */
 function takeToken() {
@@ -55,6 +57,7 @@ async function beginWith(given) {
 
 /** Asks the person to sign in, and says why. @param {string} why */
 function ask(why) {
+  if (!$("store").hidden) left = document.activeElement;
   token.forget();
   live.stop();
   account.open = false;
@@ -85,6 +88,12 @@ async function learn() {
   input("remembered").checked = token.isRemembered();
   plant.rights();
   if (isReadOnly) setTimeout(learn, 10_000);
+}
+
+/** Gives the focus to where a person continues who has signed in: what had it before, or the search. */
+function proceed() {
+  const at = left instanceof HTMLElement && left.checkVisibility() ? left : input("search");
+  at.focus();
 }
 
 function begin() {
@@ -125,6 +134,7 @@ $("token-form").addEventListener("submit", (e) => {
   token.set(input("token").value.trim(), input("remember").checked);
   input("token").value = "";
   begin();
+  proceed();
 });
 $("sign-in").onclick = () => signIn().catch((error) => ask(error.message));
 $("sign-in").hidden = !canSignIn;

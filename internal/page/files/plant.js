@@ -168,6 +168,7 @@ async function save(version = plant) {
   const changed = changes(mine, plant);
   if (wrongId(at)) return say(wrongId(at), id);
   if (plant && !changed.length) return say("Nothing has changed.");
+  if (changed.includes("name") && !mine.name.trim() && (await choice("nameless")) !== "save") return name.focus();
   try {
     settle(await store(at, mine, version?.etag, changed), sent, isNew ? "Created." : "Saved.");
   } catch (error) {

@@ -311,6 +311,7 @@ describe("the page", { concurrency: 2 }, () => {
     await page.locator("#token").fill(token);
     await page.keyboard.press("Enter");
     await until(() => text(page, "#count"), figs, "the search stays");
+    assert.equal(await focused(page), "search", "where a person continues");
     await page.reload();
     await until(() => text(page, "#count"), figs, "after a reload");
     const other = await visit(address);
@@ -984,6 +985,35 @@ describe("the page", { concurrency: 2 }, () => {
     assert.equal((await api("GET", `/plants/${largest + 3}`)).name, "Aab", "the next id, if somebody has taken the one that was proposed");
   });
 
+  check("a plant without a name is asked for once", {}, async ({ start }) => {
+    const { api, open } = await start([], species);
+    const page = await open("?q=Ficus");
+    await page.locator("#new").click();
+    await until(() => page.locator("#plant-id").inputValue(), (it) => it !== "");
+    await page.locator("#plant-id").fill("7000");
+    await page.locator("#plant-name").fill(" ");
+    await page.locator("#save").click();
+    await until(() => text(page, "#nameless-text"), "Save this plant without a name?");
+    assert.equal(await focused(page), "nameless-stay");
+    await look(page, "nameless-plant");
+    await page.keyboard.press("Escape");
+    await until(() => focused(page), "plant-name");
+    assert.equal(await api("GET", "/plants/7000"), null, "nothing is stored before the choice");
+    await page.locator("#plant-name").fill("");
+    await page.locator("#save").click();
+    await page.locator("#nameless-save").click();
+    await until(() => text(page, "#panel-note"), "Created.");
+    assert.equal((await api("GET", "/plants/7000")).name, "");
+    await page.locator("#plant-tag").fill("nameless");
+    await save(page);
+    assert.equal((await api("GET", "/plants/7000")).tag, "nameless", "a change of another field asks nothing");
+    await edit(page, "101", "#plant-name", "");
+    await page.locator("#save").click();
+    await page.locator("#nameless-stay").click();
+    await until(() => focused(page), "plant-name");
+    assert.equal((await api("GET", "/plants/101")).name, "Ficus lyrata");
+  });
+
   check("the panel says who changed what, and brings a state back", { statuses: [404] }, async ({ create, start }) => {
     const { api, open } = await start([], [{ id: "1", name: "Ficus", tag: "fig" }]);
     const ann = await create("read,write", "Ann");
@@ -1279,10 +1309,10 @@ describe("the page", { concurrency: 2 }, () => {
     await until(() => text(page, "#empty-store"), (it) => it.includes("species.csv"));
     await until(() => text(page, "#count"), "0 plants");
     await look(page, "empty");
-    await drop(page, await readFile(new URL("cmd/plantstore/species.csv", repository)), "species.csv");
-    await until(() => text(page, "#import-start"), "Import 457 plants");
-    await page.locator("#import-start").click();
-    await until(async () => (await api("GET", "/plants:count")).count, 457);
+    assert.equal(await isShown(page, "#example"), true);
+    await page.locator("#example").click();
+    await until(() => text(page, "#import-note"), "457 new, 0 already there, 0 refused.");
+    assert.equal((await api("GET", "/plants:count")).count, 457);
     await until(async () => (await rows(page)).length, (n) => n > 50, "the rows");
     assert.equal(await isShown(page, "#empty-store"), false);
     await until(() => text(page, "#count"), "457 plants");
@@ -1293,7 +1323,7 @@ describe("the page", { concurrency: 2 }, () => {
   });
 
   check("what is shown is downloaded", {}, async ({ start }) => {
-    const texts = ["=1+1", "+1", "-1", "@a", "\tb", "'=c", "''d", "a,\"b\"", "two\nlines", "plain", "'single"];
+    const texts = ["=1+1", "+1", "-1", "@a", "\tb", "＝1+1", "＋1", "－1", "＠a", "\nb", "'＝c", "''\nd", "'=c", "''d", "a,\"b\"", "two\nlines", "plain", "'single"];
     const dangerous = texts.map((name, i) => ({ id: String(7000 + i), name, tag: ["", name, undefined][i % 3] }));
     const { api, open } = await start([], [...species, ...dangerous]);
     const page = await open("?q=Ficus");
@@ -1306,32 +1336,63 @@ describe("the page", { concurrency: 2 }, () => {
       assert.ok(content.startsWith("\ufeff"), "a byte order mark, for Excel");
       return content.slice(1);
     };
-    const separate = async (by) => {
-      await page.locator("#account summary").click();
-      await page.locator("#separator").selectOption(by);
-      await page.keyboard.press("Escape");
-    };
+    const separate = (by) => page.locator("#separator").selectOption(by);
     await separate(";");
     assert.match(await download(), /^id;name;tag\n\d+;Ficus /);
     await separate(",");
     const begins = (await download()).replace(/^((?:[^,\n]*,){2}[^,\n]*).*$/gm, "$1"); // without later columns
     assert.equal(begins, `id,name,tag\n${ficus.map(({ id, name, tag }) => `${id},${name},${tag}\n`).join("")}`);
     await page.locator("#search").fill("");
-    await until(() => text(page, "#count"), "468 plants");
+    await until(() => text(page, "#count"), "475 plants");
     const all = await download();
     assert.match(all, /^7000,'=1\+1,""(,|$)/m);
     assert.match(all, /^7001,'\+1,'\+1(,|$)/m);
-    for (const field of all.matchAll(/(?:^|,)"?([=+\-@\t])/gm)) assert.fail(`a cell begins with ${field[1]}: ${all.slice(field.index, field.index + 30)}`);
+    for (const field of all.matchAll(/(?:^|,)"?([=+\-@\t＝＋－＠])/gm)) assert.fail(`a cell begins with ${field[1]}: ${all.slice(field.index, field.index + 30)}`);
 
     for (const { id } of dangerous) await api("DELETE", `/plants/${id}`);
     await drop(page, all);
-    await until(() => text(page, "#import-start"), "Import 11 plants");
+    await until(() => text(page, "#import-start"), "Import 18 plants");
     await page.locator("#import-start").click();
-    await until(() => text(page, "#import-note"), (it) => it.startsWith("11 new, "));
+    await until(() => text(page, "#import-note"), (it) => it.startsWith("18 new, "));
     for (const { id, name, tag } of dangerous) {
       const stored = await api("GET", `/plants/${id}`);
       assert.deepEqual([stored.name, stored.tag], [name, tag], "a download that is imported");
     }
+  });
+
+  check("what is found is printed, also the rows that are not in the table", {}, async ({ start }) => {
+    const many = Array.from({ length: 5100 }, (_, i) => ({ id: String(10_000 + i), name: `Acer ${i}`, tag: "maple" }));
+    const { open } = await start([], [...species, ...many]);
+    const page = await open("?q=Ficus");
+    await until(() => text(page, "#count"), figs);
+    await page.evaluate(() => {
+      window.print = () => (document.body.dataset.printed = String(Number(document.body.dataset.printed ?? 0) + 1)); // a dialog that no one closes
+    });
+    const isPrinted = (n) => until(() => page.evaluate(() => document.body.dataset.printed), String(n));
+    const paper = () => page.locator("#printed-rows tr").evaluateAll((all) => all.map(({ cells }) => [cells[0], cells[1], cells[2]].map((it) => it.textContent)));
+    await page.locator("#print").click();
+    await isPrinted(1);
+    assert.deepEqual(await paper(), ficus.map(({ id, name, tag }) => [id, name, tag]));
+    assert.equal(await isShown(page, "#printed"), false, "only on paper");
+    await page.emulateMedia({ media: "print" });
+    assert.equal(await text(page, "#printed-title"), `${figs}, “Ficus”`);
+    for (const of of ["#top", "#plants", "#new", "#print"]) assert.equal(await isShown(page, of), false, of);
+    if (pictures) await page.pdf({ path: `${pictures}/page-print.pdf` });
+    await page.emulateMedia({ media: "screen" });
+    await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+    assert.equal(await page.locator("#printed-rows tr").count(), 0);
+
+    await page.locator("#search").fill("");
+    await until(() => text(page, "#count"), "5,557 plants");
+    await page.emulateMedia({ media: "print" });
+    assert.equal(await page.locator("button:visible:not(thead button), input:visible, select:visible").count(), 0, "with the command of the browser, what is in the table, without buttons");
+    await page.emulateMedia({ media: "screen" });
+    await page.locator("#print").click();
+    await isPrinted(2);
+    assert.equal((await paper()).length, 5000);
+    await until(() => text(page, "#message"), "Only the first 5,000 plants are printed: search, or choose a tag, to print fewer.");
+    await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+    await look(page, "printed");
   });
 
   check("a token without write sees no buttons that would fail", {}, async ({ create, start }) => {
@@ -1415,6 +1476,7 @@ describe("the page", { concurrency: 2 }, () => {
     await page.locator("#token").fill(token);
     await page.keyboard.press("Enter");
     await until(() => page.locator("#plant-name").inputValue(), "Half written");
+    assert.equal(await focused(page), "plant-name", "the field that was edited");
     await until(() => isShown(page, "#save"), true);
     await save(page);
     assert.equal((await api("GET", "/plants/101")).name, "Half written");
