@@ -1,66 +1,88 @@
 // @ts-check
-// Several plants at once: select rows, give them a tag, or delete them. Either can be taken back.
-import { send } from "./api.js";
-import { $, counted, input, tell } from "./dom.js";
-import { offer, store } from "./plant.js";
-import { apply, choose, chosen } from "./table.js";
+// Several plants at once: select rows or all that are found, give them a tag, or delete them. Either can be taken back.
+import { all } from "./api.js";
+import { each, isStale, offer, remove, restore, store } from "./done.js";
+import { $, brief, counted, input, number, tell } from "./dom.js";
+import { choose, chosen, first } from "./table.js";
 /** @import {Plant} from "./types" */
 
-/** @type {(name: string, tag: string | undefined) => import("./types").Content} */
-const content = (name, tag) => ({ name, ...(tag !== undefined && { tag }) });
+const most = 10_000; // of a selection
+const named = 5; // of the plants that stay as they are
 let last = ""; // the row that was selected last
+let asked = 0;
+/** What was said of a selection of all that are found, while nothing else is selected. */
+let said = "";
 
 function draw() {
   for (const box of /** @type {NodeListOf<HTMLInputElement>} */ ($("plants").querySelectorAll("td input"))) {
     box.checked = chosen.has(box.closest("tr")?.dataset["id"] ?? "");
   }
+  const box = input("select-all");
+  [box.checked, box.indeterminate] = [said !== "", chosen.size > 0 && !said];
   $("bulk").hidden = chosen.size === 0;
-  tell("bulk-text", `${counted(chosen.size, "plant")} selected`);
+  if (chosen.size) $("toast").hidden = true; // it would cover the buttons, and the list has its step, too
+  tell("bulk-text", said || `${counted(chosen.size, "plant")} selected`);
 }
 
 /** Selects nothing. Returns whether something was. */
 export function clear() {
   const had = chosen.size > 0;
+  asked++;
+  said = "";
   chosen.clear();
   draw();
   return had;
 }
 
-/** Why a plant was not changed. @param {import("./api.js").Failure} error */
-const reason = ({ code, message }) => ([40401, 41200].includes(code) ? "changed or deleted by someone else meanwhile." : message);
+/** Selects all that are found, also those that are not in the table. */
+async function selectAll() {
+  clear();
+  const mine = asked;
+  try {
+    const { plants, isMore } = await all(first(), most, (n) => mine === asked && tell("message", `Selecting: ${counted(n, "plant")} …`));
+    if (mine !== asked) return; // something else is selected or shown
+    for (const plant of plants) chosen.set(plant.id, plant);
+    said = plants.length ? `${isMore ? `The first ${counted(plants.length, "plant")}` : `All ${counted(plants.length, "plant")}`} selected` : "";
+    tell("message", isMore ? `${number.format(most)} plants can be selected at once: search, or choose a tag, to select the others.` : "");
+  } catch (error) {
+    tell("message", /** @type {Error} */ (error).message);
+  }
+  draw();
+}
 
-/** Changes what is selected, four at a time, and offers to take it back.
- *  @type {<T>(done: string, change: (plant: Plant) => Promise<T>, back: (plant: Plant, changed: T) => Promise<unknown>) => Promise<void>} */
-async function each(done, change, back) {
-  let why = ""; // the last failure
-  /** Calls a function with each item; returns what came of those that did not fail. @type {<I, O>(items: I[], call: (item: I) => Promise<O>) => Promise<O[]>} */
-  const all = async (items, call) => {
-    const results = /** @type {any[]} */ ([]);
-    const worker = async () => {
-      for (let item; (item = items.shift()); ) results.push(...(await call(item).then((it) => [it], (error) => ((why = reason(error)), []))));
-    };
-    await Promise.all([worker(), worker(), worker(), worker()]);
-    return results;
-  };
+/** Names the plants that were not changed, and says why. @type {(left: {plant: Plant, error: Error}[]) => string} */
+function rest(left) {
+  if (!left.length) return "";
+  const names = left.slice(0, named).map(({ plant }) => `“${brief(plant.name) || plant.id}”`).join(", ");
+  const more = left.length > named ? ` and ${number.format(left.length - named)} more` : "";
+  const error = left.find((it) => !isStale(it.error))?.error;
+  return ` ${counted(left.length, "plant")} ${left.length === 1 ? "stays as it is" : "stay as they are"}, ${names}${more}: ` +
+    (error ? error.message : "changed or deleted by someone else meanwhile.");
+}
+
+/** Changes what is selected, and offers to take it back. @type {(done: string, change: (plant: Plant) => Promise<Plant | void>) => Promise<void>} */
+async function run(done, change) {
   const plants = [...chosen.values()];
-  const wanted = plants.length;
+  const left = /** @type {{plant: Plant, error: Error}[]} */ ([]);
+  let n = 0;
   $("bulk").inert = true;
-  const changed = await all(plants, async (plant) => ({ plant, to: await change(plant) }));
+  const changed = await each(plants, async (plant) => {
+    if (++n % 100 === 0) tell("bulk-text", `${number.format(n)} of ${counted(plants.length, "plant")} …`);
+    return { plant, to: await change(plant) };
+  }, (plant, error) => left.push({ plant, error }));
   $("bulk").inert = false;
   clear();
-  const rest = wanted - changed.length;
-  offer(`${done} ${counted(changed.length, "plant")}.${rest ? ` ${counted(rest, "plant")} ${rest === 1 ? "stays as it is" : "stay as they are"}: ${why}` : ""}`, async () => {
-    const amount = changed.length;
-    why = "";
-    const returned = await all(changed, ({ plant, to }) => back(plant, to));
-    return `${counted(returned.length, "plant")} of ${amount} ${returned.length === 1 ? "is" : "are"} as before.${why && ` Of the others: ${why}`}`;
+  offer(`${done} ${counted(changed.length, "plant")}.${rest(left)}`, async () => {
+    const stay = /** @type {{plant: Plant, error: Error}[]} */ ([]);
+    const returned = await each(changed, ({ plant, to }) => restore(plant, to ?? undefined), ({ plant }, error) => stay.push({ plant, error }));
+    return `${counted(returned.length, "plant")} of ${number.format(changed.length)} ${returned.length === 1 ? "is" : "are"} as before.${rest(stay)}`;
   });
 }
 
 export function start() {
   $("plants").addEventListener("click", (e) => {
     const box = e.target;
-    if (!(box instanceof HTMLInputElement)) return;
+    if (!(box instanceof HTMLInputElement) || box.id) return;
     const rows = /** @type {HTMLTableRowElement[]} */ ([...$("plants").querySelectorAll("tr[data-id]")]);
     const at = rows.findIndex((row) => row.contains(box));
     const from = rows.findIndex((row) => row.dataset["id"] === last);
@@ -71,19 +93,16 @@ export function start() {
       else chosen.delete(id);
     }
     last = rows[at]?.dataset["id"] ?? "";
+    [asked, said] = [asked + 1, ""];
     draw();
   });
+  input("select-all").onchange = () => void (input("select-all").checked ? selectAll() : clear());
   $("bulk").addEventListener("submit", (e) => {
     e.preventDefault();
     const tag = input("bulk-tag").value || undefined;
-    void each(tag ? `Tagged “${tag}”:` : "Removed the tag of",
-      ({ id, name, etag }) => store(id, content(name, tag), etag, ["tag"]),
-      (plant, to) => store(plant.id, content(plant.name, plant.tag), to.etag, ["tag"]));
+    void run(tag ? `Tagged “${tag}”:` : "Removed the tag of", ({ id, name, etag }) => store(id, { name, ...(tag !== undefined && { tag }) }, etag, ["tag"]));
     input("bulk-tag").value = "";
   });
-  $("bulk-delete").onclick = () => void each("Deleted", async ({ id, etag }) => {
-    await send("delete", "/plants/{id}", { id, headers: { "If-Match": `"${etag}"` } });
-    apply([{ id }]);
-  }, (plant) => store(plant.id, content(plant.name, plant.tag)));
+  $("bulk-delete").onclick = () => void run("Deleted", async (plant) => void (await remove(plant)));
   $("bulk-clear").onclick = clear;
 }

@@ -4,6 +4,7 @@
 import { on, send } from "./api.js";
 import * as bulk from "./bulk.js";
 import * as charts from "./charts.js";
+import * as done from "./done.js";
 import { $, brief, choice, input, tell } from "./dom.js";
 import * as files from "./files.js";
 import * as filter from "./filter.js";
@@ -62,7 +63,8 @@ function ask(why) {
   live.stop();
   account.open = false;
   bulk.clear();
-  $("store").hidden = account.hidden = $("toast").hidden = true;
+  done.clear();
+  $("store").hidden = account.hidden = true;
   $("token-form").hidden = false;
   for (const id of ["message", "banner", "token-message"]) tell(id, id === "token-message" ? why : "");
   (canSignIn ? $("sign-in") : input("token")).focus();
@@ -145,17 +147,25 @@ $("forget").onclick = () => {
   else leave();
 };
 onSignOut(() => ask("You have signed out in another tab."));
-addEventListener("click", (e) => e.target instanceof Node && !account.contains(e.target) && (account.open = false));
+const menus = [account, /** @type {HTMLDetailsElement} */ ($("done"))];
+addEventListener("click", (e) => {
+  for (const menu of menus) if (e.target instanceof Node && e.target.isConnected && !menu.contains(e.target)) menu.open = false;
+});
 addEventListener("hashchange", () => beginWith(takeToken()));
 addEventListener("keydown", (e) => {
   const at = /** @type {HTMLElement} */ (document.activeElement);
   if (at.closest("dialog")) return;
-  if (e.key === "/" && !at.matches("input:not([type=file]), textarea") && !e.ctrlKey && !e.metaKey && !e.altKey) {
+  const isShortcut = !at.matches("input:not([type=file], [type=checkbox]), textarea, select") && !e.ctrlKey && !e.metaKey && !e.altKey;
+  if (e.key === "/" && isShortcut) {
     e.preventDefault();
     input("search").select();
+  } else if (e.key === "n" && isShortcut && !$("new").hidden && !$("store").hidden) {
+    e.preventDefault();
+    filter.go({ plant: "new" });
   } else if (e.key === "Escape" && !e.isComposing) {
     e.preventDefault(); // else it would close a dialog that this opens
-    if (account.open) account.open = false;
+    const open = menus.find((menu) => menu.open);
+    if (open) open.open = false;
     else if (at === $("search") && input("search").value) filter.go({ q: "" });
     else if (plant.isOpen()) plant.close();
     else if (!$("import-panel").hidden) files.close();
@@ -166,6 +176,6 @@ addEventListener("keydown", (e) => {
 const given = takeToken();
 const failed = await signedIn().then(() => "", (error) => `You are not signed in: ${error.message}`);
 filter.start(viewed);
-for (const part of [table, plant, files, charts, bulk]) part.start();
+for (const part of [table, plant, files, charts, bulk, done]) part.start();
 if (failed) ask(failed);
 else await beginWith(given);

@@ -2,6 +2,7 @@
 // A plant beside the table: edit it, create one, delete one and take that back. Every write has a
 // condition, so no write replaces a version that the page has not shown.
 import { Failure, on, send, wrongId } from "./api.js";
+import { isStale, note, offer, remove, restore, store } from "./done.js";
 import { $, brief, choice, input, isWriter, make, shown, tell, time } from "./dom.js";
 import { edits, go, view } from "./filter.js";
 import { recent } from "./history.js";
@@ -58,6 +59,8 @@ function fill(stored, note = "") {
   before = [name.value, tag.value];
   tell("panel-title", stored ? shown(stored.name).trim() || "(no name)" : "New plant");
   $("save").textContent = stored ? "Save" : "Create";
+  $("save").classList.toggle("primary", stored !== undefined);
+  $("save-next").hidden = stored !== undefined;
   $("delete").hidden = !stored;
   const times = stored ? { Created: stored.created_at, Changed: stored.updated_at } : {};
   const by = stored?.changed_by ? ` by ${brief(stored.changed_by)}` : "";
@@ -76,6 +79,7 @@ const past = (id) => void recent(id, plant, isWriter() ? (content) => once(async
   const headers = plant ? { "If-Match": `"${plant.etag}"` } : { "If-None-Match": "*" };
   const { body: stored } = await send("put", "/plants/{id}", { id, body: content, headers: /** @type {Record<string, string>} */ (headers) });
   apply([{ id, plant: stored }]);
+  note(`Brought back “${brief(stored.name)}”.`, back(plant, stored));
   form.hidden = false;
   fill(stored, "Brought back.");
 })() : undefined);
@@ -102,12 +106,7 @@ export async function show(last) {
   past("");
   if (wanted === null) return void (wasOpen && focus(last));
   $("import-panel").hidden = true;
-  if (wanted === "new") {
-    fill(undefined);
-    proposed = "";
-    name.focus();
-    return void (proposing = propose().catch(report));
-  }
+  if (wanted === "new") return begin();
   try {
     const { body } = await send("get", "/plants/{id}", { id: wanted });
     if (mine === shows) fill(body);
@@ -119,6 +118,14 @@ export async function show(last) {
     past(error instanceof Failure && error.code === 40401 ? wanted : "");
   }
   $("panel-title").focus();
+}
+
+/** Begins a new plant, with a tag that stays from the last one. */
+function begin(tagged = "", said = "") {
+  fill(undefined, said);
+  [proposed, tag.value, before] = ["", tagged, ["", tagged]];
+  name.focus();
+  proposing = propose().catch(report);
 }
 
 /** Proposes an id for a new plant: the largest one and 1. */
@@ -144,25 +151,13 @@ const once = (change) => () => {
     .finally(() => (busy = undefined)).then((stays) => stays && go({ plant: opened ?? here }, true)));
 };
 
-/** Changes members of a plant, if it still has the version, or stores one, if there is none.
- *  @type {(at: string, mine: Content, version?: string, changed?: (typeof members)[number][]) => Promise<Plant>} */
-export async function store(at, mine, version, changed = [...members]) {
-  const headers = { "If-Match": `"${version}"`, "Content-Type": "application/merge-patch+json" };
-  const patch = Object.fromEntries(changed.map((member) => [member, mine[member] ?? null]));
-  const { body: stored } = await (version
-    ? send("patch", "/plants/{id}", { id: at, body: patch, headers })
-    : send("put", "/plants/{id}", { id: at, body: mine, headers: { "If-None-Match": "*" } }));
-  apply([{ id: stored.id, plant: stored }]);
-  return stored;
-}
-
 /** Reads a plant, if there is one. @type {(at: string) => Promise<Plant | undefined>} */
 const find = (at) => send("get", "/plants/{id}", { id: at })
   .then(({ body }) => body, (error) => (error.code === 40401 ? undefined : Promise.reject(error)));
 
 /** Saves the members that the person has changed, in the version that is edited or in a newer one.
- *  @type {(version?: Plant) => Promise<void>} */
-async function save(version = plant) {
+ *  @type {(version?: Plant, isNext?: boolean) => Promise<void>} */
+async function save(version = plant, isNext = false) {
   if (!id.value) await proposing;
   const [at, mine, isNew, sent] = [id.value.trim(), content(), opened === "new", [name.value, tag.value]];
   const changed = changes(mine, plant);
@@ -170,12 +165,17 @@ async function save(version = plant) {
   if (plant && !changed.length) return say("Nothing has changed.");
   if (changed.includes("name") && !mine.name.trim() && (await choice("nameless")) !== "save") return name.focus();
   try {
-    settle(await store(at, mine, version?.etag, changed), sent, isNew ? "Created." : "Saved.");
+    const stored = await store(at, mine, version?.etag, changed);
+    const called = `“${brief(stored.name)}”`;
+    note(`${version ? "Changed" : "Created"} ${called}.`, back(version, stored));
+    // What was typed meanwhile belongs to this plant, so it stays open.
+    if (isNext && name.value === sent[0] && tag.value === sent[1]) return begin(tag.value, `Created ${called}, with the id ${stored.id}.`);
+    settle(stored, sent, isNew ? "Created." : "Saved.");
   } catch (error) {
-    if (!(error instanceof Failure) || ![40401, 41200].includes(error.code)) throw error;
+    if (!isStale(error)) throw error;
     const theirs = await find(at);
     if (theirs && !changes(mine, theirs).some((member) => changed.includes(member))) settle(theirs, sent, "Saved."); // by an attempt whose response was lost
-    else if (isNew && at === proposed) return propose().then(() => save());
+    else if (isNew && at === proposed) return propose().then(() => save(undefined, isNext));
     else if (isNew) say("This id is taken: choose another one.", id);
     else if (theirs) compare(mine, changed, theirs);
     else [plant] = [undefined, say("Someone has deleted this plant. Save it to create it again.", null)];
@@ -202,51 +202,36 @@ function compare(mine, changed, theirs) {
   turn("conflict", "conflict-title");
 }
 
-async function remove() {
+async function drop() {
   const gone = plant;
   if (!gone) return;
   try {
-    await send("delete", "/plants/{id}", { id: gone.id, headers: { "If-Match": `"${gone.etag}"` } });
+    await remove(gone);
   } catch (error) {
     turn("plant-form");
-    const theirs = error instanceof Failure && error.code === 41200 && (await find(gone.id));
+    const theirs = isStale(error) && (await find(gone.id));
     if (!theirs) throw error;
     fill(theirs);
     throw new Failure(41200, "Not deleted: someone has just changed it. This is what is stored now.");
   }
   [busy, before] = [undefined, [name.value, tag.value]]; // the panel may close
   if (view.plant === gone.id) go({ plant: null });
-  apply([{ id: gone.id }]);
-  const called = `“${brief(gone.name)}”`;
-  offer(`Deleted ${called}.`, async () => {
-    const failure = await store(gone.id, gone).then(() => undefined, (error) => /** @type {Failure} */ (error));
-    const isTaken = failure?.code === 41200;
-    if (failure && !isTaken) throw failure; // it can be tried again
-    focus(gone.id);
-    return isTaken ? "Someone has stored another plant with this id." : `${called} is back.`;
-  });
+  offer(`Deleted “${brief(gone.name)}”.`, back(gone, undefined));
 }
 
-/** Says what was done, and offers for twenty seconds to take it back; that says what came of it.
- *  @type {(done: string, takeBack: () => Promise<string>) => void} */
-export function offer(done, takeBack) {
-  const toast = $("toast");
-  clearTimeout(Number(toast.dataset["timer"]));
-  toast.dataset["timer"] = String(setTimeout(() => {
-    if (toast.contains(document.activeElement)) focus(null);
-    toast.hidden = true;
-  }, 20_000));
-  tell("toast-text", done);
-  toast.hidden = $("undo").hidden = false;
-  $("undo").focus();
-  $("undo").onclick = once(() => takeBack().then(
-    (text) => {
-      tell("toast-text", text);
-      if (toast.contains(document.activeElement)) focus(null);
-      $("undo").hidden = true;
-    },
-    (error) => tell("toast-text", /** @type {Error} */ (error).message)));
-}
+/** What takes a change of a plant back, and says so. @type {(before: Plant | undefined, after: Plant | undefined) => () => Promise<string>} */
+const back = (old, stored) => async () => {
+  const called = `“${brief((old ?? stored)?.name ?? "")}”`;
+  try {
+    const plant = await restore(old, stored);
+    if (opened === stored?.id && !isDirty()) plant ? fill(plant, "Taken back.") : go({ plant: null });
+    if (plant && !stored) focus(plant.id);
+    return !old ? `${called} is deleted again.` : stored ? `${called} is as before.` : `${called} is back.`;
+  } catch (error) {
+    if (!isStale(error)) throw error; // it can be tried again
+    return stored ? `Someone has changed ${called} since: it stays as it is.` : "Someone has stored another plant with this id.";
+  }
+};
 
 /** Tells of changes to the plant that is open. @param {Change[]} changes */
 export function changed(changes) {
@@ -268,6 +253,7 @@ export function rights() {
 }
 
 const submit = once(save);
+const submitNext = once(() => save(undefined, true));
 
 /** Asks what becomes of the edits before another step is gone. @type {(go: () => void, stay?: () => void) => Promise<void>} */
 async function ask(step, stay = () => {}) {
@@ -281,7 +267,10 @@ async function ask(step, stay = () => {}) {
 }
 
 export function start() {
-  form.addEventListener("submit", (e) => (e.preventDefault(), submit()));
+  form.addEventListener("submit", (e) => {
+    e.preventDefault();
+    void (opened === "new" && e.submitter !== $("save") ? submitNext() : submit()); // Enter has no submitter, or the first button
+  });
   name.addEventListener("keydown", (e) => {
     if (e.key !== "Enter" || e.shiftKey || e.isComposing) return;
     e.preventDefault();
@@ -294,6 +283,6 @@ export function start() {
   $("panel-close").onclick = close;
   $("delete").onclick = () =>
     (tell("confirm-text", `Delete “${brief(plant?.name ?? "")}”?`), turn("confirm", "confirm-delete"));
-  $("confirm-delete").onclick = once(remove);
+  $("confirm-delete").onclick = once(drop);
   $("confirm-keep").onclick = () => turn("plant-form", "delete");
 }

@@ -1130,19 +1130,145 @@ describe("the page", { concurrency: 2 }, () => {
     await until(() => route.held.length, 1);
     await api("PUT", `/plants/${all[3]}`, { name: "Ficus changed" });
     route.release();
-    await until(() => text(page, "#toast-text"), "Deleted 0 plants. 1 plant stays as it is: changed or deleted by someone else meanwhile.");
+    const called = (id) => `“${species.find((it) => it.id === id).name}”`;
+    await until(() => text(page, "#toast-text"), `Deleted 0 plants. 1 plant stays as it is, ${called(all[3])}: changed or deleted by someone else meanwhile.`);
     assert.equal((await api("GET", `/plants/${all[3]}`)).name, "Ficus changed");
 
     await page.route(new RegExp(`/plants/${all[4]}$`), (it) => it.fulfill({ status: 500, json: { error: 50000, message: "the disk is full" } }));
     await box(all[4]).click();
     await page.locator("#bulk-delete").click();
-    await until(() => text(page, "#toast-text"), "Deleted 0 plants. 1 plant stays as it is: the disk is full");
+    await until(() => text(page, "#toast-text"), `Deleted 0 plants. 1 plant stays as it is, ${called(all[4])}: the disk is full`);
     await box(all[4]).click();
     assert.equal(await isShown(page, "#bulk"), true);
     await page.locator("#account summary").click();
     await page.locator("#forget").click();
     await until(() => isShown(page, "#token-form"), true);
     for (const of of ["#bulk", "#toast"]) assert.equal(await isShown(page, of), false, `${of} without a token`);
+  });
+
+  check("twenty plants are added in a row", {}, async ({ start }) => {
+    const { api, open } = await start([], species);
+    const page = await open();
+    await until(() => isShown(page, "#new"), true);
+    await page.locator("#new").click();
+    await until(() => focused(page), "plant-name");
+    await page.locator("#plant-tag").fill("Rosaceae");
+    await page.locator("#plant-name").focus();
+    const largest = Math.max(...species.map(({ id }) => Number(id)));
+    for (let i = 1; i <= 20; i++) {
+      await page.keyboard.type(`Rosa ${i}`);
+      await page.keyboard.press("Enter");
+      await until(() => text(page, "#panel-note"), `Created “Rosa ${i}”, with the id ${largest + i}.`);
+      await until(() => page.locator("#plant-name").inputValue(), "");
+    }
+    const stored = await api("GET", "/plants?name_prefix=Rosa%20&limit=100");
+    for (let i = 1; i <= 20; i++) assert.equal(stored.find(({ name }) => name === `Rosa ${i}`)?.tag, "Rosaceae", `Rosa ${i}`);
+    await look(page, "next");
+    await page.keyboard.type("The last one");
+    await page.locator("#save").click();
+    await until(() => text(page, "#panel-note"), "Created.");
+    assert.equal(await page.locator("#panel").getAttribute("data-mode"), "edit", "Create stays at the plant");
+    assert.equal(await isShown(page, "#save-next"), false);
+
+    // What is typed while a plant is created belongs to it.
+    await page.locator("#new").click();
+    await until(() => page.locator("#plant-id").inputValue(), String(largest + 22));
+    await page.locator("#plant-name").fill("Slow");
+    const { held, release } = await hold(page, new RegExp(`/plants/${largest + 22}$`));
+    await page.keyboard.press("Enter");
+    await until(() => held.length, 1);
+    await page.keyboard.type("er");
+    release();
+    await until(() => text(page, "#panel-note"), "Created.");
+    assert.equal(await page.locator("#plant-name").inputValue(), "Slower");
+    await page.keyboard.press("Enter");
+    await until(async () => (await api("GET", `/plants/${largest + 22}`)).name, "Slower");
+  });
+
+  for (const [what, options] of Object.entries({ desk, phone })) {
+    check(`all that are found are selected: ${what}`, { options, statuses: [404, 412] }, async ({ start }) => {
+      const many = Array.from({ length: 220 }, (_, i) => ({ id: String(10_000 + i), name: `Acer ${String(i).padStart(3, "0")}` }));
+      const { api, open } = await start([], [...species, ...many]);
+      const page = await open("?q=Acer%20");
+      const found = 220 + species.filter(({ name }) => name.startsWith("Acer ")).length;
+      await until(() => text(page, "#count"), `${found} plants`);
+      await until(() => isShown(page, "#new"), true);
+      await page.locator("#select-all").click();
+      await until(() => text(page, "#bulk-text"), `All ${found} plants selected`);
+      await look(page, `all-${what}`);
+      await api("PUT", "/plants/10210", { name: "Acer 210", tag: "theirs" }); // not in the table
+      await api("DELETE", "/plants/10211");
+      await page.locator("#bulk-tag").fill("mine");
+      await page.locator("#bulk button").first().click();
+      await until(() => text(page, "#toast-text"), (it) => it.startsWith("Tagged"));
+      const said = await text(page, "#toast-text");
+      assert.match(said, new RegExp(`^Tagged “mine”: ${found - 2} plants. 2 plants stay as they are, “Acer 21[01]”, “Acer 21[10]”: changed or deleted by someone else meanwhile.$`));
+      assert.equal((await api("GET", "/plants/10210")).tag, "theirs");
+      assert.equal((await api("GET", "/plants:count?tag=mine")).count, found - 2);
+      assert.equal(await page.locator("#select-all").isChecked(), false);
+      await page.locator("#done summary").click();
+      await page.locator("#done-list button").click();
+      await until(() => text(page, "#done-list"), `${found - 2} plants of ${found - 2} are as before.`);
+      assert.equal((await api("GET", "/plants:count?tag=mine")).count, 0);
+
+      await page.keyboard.press("Escape");
+      await page.locator("#plants tr[data-id] input").first().click();
+      await until(() => text(page, "#bulk-text"), "1 plant selected");
+      assert.equal(await page.locator("#select-all").evaluate((it) => it.indeterminate), true);
+      await page.locator("#select-all").click();
+      await until(() => text(page, "#bulk-text"), `All ${found - 1} plants selected`);
+      await page.locator("#select-all").click();
+      await until(() => isShown(page, "#bulk"), false);
+    });
+  }
+
+  check("ten thousand plants are selected at most, and the page says so", {}, async ({ start }) => {
+    const { open } = await start([], Array.from({ length: 10_050 }, (_, i) => ({ id: String(i + 1), name: `Acer ${i}` })));
+    const page = await open();
+    await until(() => isShown(page, "#new"), true);
+    await page.locator("#select-all").click();
+    await until(() => text(page, "#bulk-text"), "The first 10,000 plants selected");
+    assert.equal(await text(page, "#message"), "10,000 plants can be selected at once: search, or choose a tag, to select the others.");
+    assert.ok((await rows(page)).length < 400, "the table has only the rows near the window");
+    await page.locator("#plants td input").first().click();
+    await until(() => text(page, "#bulk-text"), "9,999 plants selected");
+  });
+
+  check("what was done here is taken back for five minutes", { statuses: [412] }, async ({ start }) => {
+    const { api, open } = await start([], species);
+    const page = await open("?q=Ficus");
+    await page.clock.install();
+    assert.equal(await isShown(page, "#done"), false, "before anything is done");
+    await edit(page, "101", "#plant-name", "Ficus mistaken");
+    await save(page);
+    await edit(page, "102", "#plant-tag", "wrong");
+    await save(page);
+    await page.locator("#new").click();
+    await until(() => page.locator("#plant-id").inputValue(), (it) => it !== "");
+    await page.locator("#plant-name").fill("Ficus nova");
+    await page.locator("#save").click();
+    await until(() => text(page, "#panel-note"), "Created.");
+    const made = await page.locator("#plant-id").inputValue();
+    await page.locator("#done summary").click();
+    const lines = () => page.locator("#done-list li span").allTextContents();
+    assert.deepEqual(await lines(), ["Created “Ficus nova”.", "Changed “Ficus elastica”.", "Changed “Ficus mistaken”."]);
+    await look(page, "done");
+    const undo = (n) => page.locator("#done-list li").nth(n).locator("button").click();
+    await undo(0);
+    await until(async () => (await lines())[0], "“Ficus nova” is deleted again.");
+    assert.equal(await api("GET", `/plants/${made}`), null);
+    await until(() => isShown(page, "#panel"), false);
+    await change(api, "102", { tag: "theirs" });
+    await undo(1);
+    await until(async () => (await lines())[1], "Someone has changed “Ficus elastica” since: it stays as it is.");
+    assert.equal((await api("GET", "/plants/102")).tag, "theirs");
+    await page.clock.fastForward(4 * 60_000);
+    await undo(2);
+    await until(async () => (await lines())[2], "“Ficus lyrata” is as before.");
+    assert.equal((await api("GET", "/plants/101")).name, "Ficus lyrata");
+    assert.equal(await page.locator("#done-list button").count(), 0, "each once");
+    await page.clock.fastForward(61_000);
+    await until(() => isShown(page, "#done"), false, "after five minutes");
   });
 
   check("ids are text", {}, async ({ start }) => {
@@ -1534,7 +1660,14 @@ describe("the page", { concurrency: 2 }, () => {
     await until(() => focused(page), "plant-name");
     await page.keyboard.type("Typed");
     await press("Enter");
-    await until(() => text(page, "#panel-note"), "Created.");
+    await until(() => text(page, "#panel-note"), (it) => it.startsWith("Created “Typed”, with the id "));
+    assert.equal(await focused(page), "plant-name", "for the next one");
+    await press("Escape");
+    await until(() => isShown(page, "#panel"), false);
+    await press("n");
+    await until(() => focused(page), "plant-name", "a shortcut for a new plant");
+    await page.keyboard.type("n");
+    assert.equal(await page.locator("#plant-name").inputValue(), "n", "in a field it is a letter");
   });
 
   check("rows are selected with the keyboard", {}, async ({ start }) => {
