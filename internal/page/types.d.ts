@@ -38,6 +38,11 @@ export type Page = {
 export type Row = {
   line: number;
   plant: NewPlant;
-  state: "new" | "equal" | "taken" | "unknown" | "wrong";
+  members: ("name" | "tag")[]; // that the file has
+  etag: string; // of the version that was downloaded; may be empty
+  isNumbered: boolean; // the file has no id for it
+  isChosen: boolean; // to be updated
+  there?: Plant; // what is stored
+  state: "new" | "equal" | "changed" | "stale" | "taken" | "unknown" | "wrong";
   why: string;
 };

@@ -75,11 +75,15 @@ const (
 	reasonColumn = "reason"
 )
 
+// etagColumn is the column of a download of the page that has the version of each plant.
+const etagColumn = "etag"
+
 // membersByName has the members and the additional columns.
 var membersByName = func() map[string]member {
 	byName := map[string]member{
 		lineColumn:   {name: lineColumn, isIgnored: true, set: ignore},
 		reasonColumn: {name: reasonColumn, isIgnored: true, set: ignore},
+		etagColumn:   {name: etagColumn, isIgnored: true, set: ignore},
 	}
 	for _, m := range members {
 		byName[m.name] = m

@@ -2,7 +2,7 @@
 // CSV files, in the format and with the sentences of plantstore import and export.
 import { wrongId } from "./api.js";
 import { number } from "./dom.js";
-/** @import {Row} from "./types" */
+/** @import {Plant, Row} from "./types" */
 
 /** The columns after the id, and how many characters each can have. */
 const texts = { name: 1000, tag: 256 };
@@ -15,18 +15,19 @@ const otherKinds = [
   { begin: "1f8b", advice: "compressed with gzip: decompress it first, as with gunzip" },
 ];
 
-/** The text of a file in UTF-8 or UTF-16. Other encodings are not guessed, because a wrong guess changes names.
+/** The text of a file in UTF-8 or UTF-16. Other encodings are not guessed, because a wrong guess changes names; a person
+ *  can choose Windows-1252, which has no wrong bytes.
  *  @param {Uint8Array} bytes */
-export function decode(bytes) {
+export function decode(bytes, chosen = "") {
   const begin = [...bytes.subarray(0, 4)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
   const kind = otherKinds.find((it) => begin.startsWith(it.begin));
   if (kind) throw new Error(`the file is ${kind.advice}`);
   const zero = bytes.subarray(0, 4).indexOf(0); // of a first character in ASCII, without a mark
   const encoding = begin.startsWith("feff") || zero === 0 ? "utf-16be" : begin.startsWith("fffe") || zero > 0 ? "utf-16le" : "utf-8";
   try {
-    return new TextDecoder(encoding, { fatal: true }).decode(bytes);
+    return new TextDecoder(chosen || encoding, { fatal: true }).decode(bytes);
   } catch {
-    throw new Error(`the file is not UTF-8: ${saveAsUTF8}`);
+    throw new Error(`the file is not UTF-8: ${saveAsUTF8}`, { cause: "encoding" });
   }
 }
 
@@ -70,32 +71,50 @@ function* records(text, separator, line = 1) {
   }
 }
 
-/** The rows of a file with what is wrong in them, and its columns that are not those of a plant.
- *  @type {(text: string) => {rows: Row[], unknown: string[]}} */
+/** What a column of a file can be. The version of the plant, etag, is in what was downloaded here. */
+export const kinds = ["id", ...names, "etag"];
+
+/** The columns of a file by their titles: which of them are known, "" for the others, and what reads the rows when it is
+ *  known what each column is.
+ *  @type {(text: string) => {titles: string[], columns: string[], unknown: string[], rows: (columns: string[]) => Row[]}} */
 export function parse(text) {
   const [marked, separator = separatorOf(text)] = separatorLine.exec(text) ?? [""];
   const [head, ...rest] = records(text.slice(marked.length), separator, marked ? 2 : 1);
-  const columns = (head?.fields ?? []).map(({ value }) => value.trim().toLowerCase());
-  const [missing, ...also] = [["id", "name"].find((column) => !columns.includes(column)), ...columns.filter((it, i) => columns.indexOf(it) < i)];
-  const named = "the first line of a CSV file must name its columns, as in id,name,tag";
   if (!head) throw new Error(`the file is empty: ${named}`);
-  if (missing) throw new Error(`the column ${JSON.stringify(missing)} is missing: ${named}`);
-  if (also[0]) throw new Error(`duplicate column ${JSON.stringify(also[0])}`);
+  const titles = head.fields.map(({ value }) => value.trim());
+  const columns = titles.map((title) => kinds.find((it) => it === title.toLowerCase()) ?? "");
+  const unknown = titles.filter((title, i) => !columns[i] && !["line", "reason"].includes(title.toLowerCase()));
+  return { titles, columns, unknown: unknown.map((it) => it.toLowerCase()), rows: (chosen) => rowsOf(rest, chosen) };
+}
+
+const named = "the first line of a CSV file must name its columns, as in id,name,tag";
+
+/** What is wrong with the columns, in words; empty if nothing is. @type {(columns: string[]) => string} */
+export function wrongColumns(columns) {
+  const twice = columns.find((it, i) => it && columns.indexOf(it) < i);
+  return twice ? `duplicate column ${JSON.stringify(twice)}` : columns.includes("name") ? "" : `the column "name" is missing: ${named}`;
+}
+
+/** The rows of a file with what is wrong in them. A row without an id gets one later.
+ *  @type {(records: {line: number, fields: {value: string, quoted: boolean}[], fault: string}[], columns: string[]) => Row[]} */
+function rowsOf(records, columns) {
   const seen = new Map();
-  const rows = rest.map(({ line, fields, fault }) => {
+  return records.map(({ line, fields, fault }) => {
     const field = (/** @type {string} */ name) => fields[columns.indexOf(name)];
     const given = names.filter((name) => name === "name" || field(name)?.value || field(name)?.quoted);
     const content = Object.fromEntries(given.map((name) => [name, plain(field(name)?.value)]));
     const plant = /** @type {Row["plant"]} */ ({ id: field("id")?.value.trim() ?? "", ...content });
     const isShort = fields.length !== columns.length && `the row has ${fields.length} fields but the header has ${columns.length} columns`;
-    const isTwice = seen.has(plant.id) && `line ${seen.get(plant.id)} has this id, too`;
+    const isNothing = !plant.id && !plant.name.trim() && "id is missing, and so is the name";
+    const isTwice = plant.id && seen.has(plant.id) && `line ${seen.get(plant.id)} has this id, too`;
     const long = names.find((name) => [...(plant[name] ?? "")].length > texts[name]);
     const isLong = long && `the ${long} has more than ${number.format(texts[long])} characters`;
-    const why = fault || isShort || (plant.id ? wrongId(plant.id) : "id is missing") || isTwice || isLong || "";
+    const why = fault || isShort || isNothing || (plant.id && wrongId(plant.id)) || isTwice || isLong || "";
     seen.set(plant.id, line);
-    return /** @type {Row} */ ({ line, plant, state: why ? "wrong" : "unknown", why });
+    const members = names.filter((name) => columns.includes(name)); // a column that the file does not have changes nothing
+    const etag = (field("etag")?.value ?? "").replaceAll('"', "").trim();
+    return { line, plant, members, etag, isNumbered: !plant.id, isChosen: false, state: why ? "wrong" : "unknown", why };
   });
-  return { rows, unknown: columns.filter((column) => !["id", ...names, "line", "reason"].includes(column)) };
 }
 
 /** What plantstore import says of such columns. @param {string[]} unknown */
@@ -109,6 +128,6 @@ const guarded = (/** @type {string} */ text) => (/^'*[=+\-@＝＋－＠\t\r\n]/.
 const plain = (text = "") => (/^'+[=+\-@＝＋－＠\t\r\n]/.test(text) ? text.slice(1) : text);
 const quote = (/** @type {string} */ text) => (/[",;\t\r\n]|^$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
-/** A line of a download. @type {(plant: {id: string} & Partial<Record<keyof typeof texts, string>>, separator: string) => string} */
+/** A line of a download. @type {(plant: Plant, separator: string) => string} */
 export const lineOf = (plant, separator) =>
-  [plant.id, ...names.map((name) => (plant[name] === undefined ? "" : quote(guarded(plant[name]))))].join(separator) + "\n";
+  [plant.id, ...names.map((name) => (plant[name] === undefined ? "" : quote(guarded(plant[name])))), plant.etag].join(separator) + "\n";

@@ -1,20 +1,40 @@
 // @ts-check
-// Looks at a CSV file before it is imported, imports it, and downloads what the table shows.
-import { all, Failure, on, send } from "./api.js";
-import { decode, lineOf, names, parse, unknownColumns } from "./csv.js";
-import { $, brief, counted, input, isWriter, make, number, shown, tell, time } from "./dom.js";
-import { go, recount, view } from "./filter.js";
-import { first, refresh } from "./table.js";
-/** @import {Plant, Row} from "./types" */
+// Looks at a CSV file before it is imported: what is new, what differs from what is stored, and how. Then imports it.
+import { Failure, on, send } from "./api.js";
+import { decode, kinds, parse, unknownColumns, wrongColumns } from "./csv.js";
+import { each, isStale, note, restore, store } from "./done.js";
+import { $, brief, counted, input, isWriter, make, number, shown, tell } from "./dom.js";
+import { go, recount } from "./filter.js";
+import { refresh } from "./table.js";
+/** @import {Row} from "./types" */
 
-const previewed = 1000; // rows whose state is found before the import
-const [inDownload, onPaper] = [100_000, 5000]; // plants, at most
-const words = { wrong: "wrong", taken: "id is taken", new: "new", unknown: "to import", equal: "already there" };
+const [compared, listed] = [10_000, 1000]; // rows whose state is found before the import; rows that are shown
+const meanwhile = "changed by someone else since the download";
+const words = {
+  wrong: "wrong", taken: "id is taken", stale: meanwhile, changed: "changed", new: "new", unknown: "to import", equal: "already there",
+};
 const states = /** @type {Row["state"][]} */ (Object.keys(words));
 let rows = /** @type {Row[]} */ ([]);
-let [chosen, stopped] = [0, false]; // the number of the file that is shown
+let [chosen, stopped, called] = [0, false, ""]; // the number and the name of the file that is shown
 
-/** Finds what is new, equal and taken: one request for each run of ids that are close together. */
+/** The members that a row would change. @param {Row} row */
+const changes = ({ members, plant, there }) => members.filter((member) => there?.[member] !== plant[member]);
+/** @param {Row} row */
+const differs = ({ state }) => state === "changed" || state === "stale";
+/** @type {(some: Row[]) => bigint} */
+const largest = (some) => some.reduce((most, { plant }) => (BigInt(plant.id) > most ? BigInt(plant.id) : most), 0n);
+
+/** Gives rows without an id the next ones, beyond those of the store and of the file. @param {Row[]} some */
+async function enumerate(some) {
+  if (!some.length) return;
+  const { body } = await send("get", "/plants", { query: { order: "id_desc", limit: 1 } });
+  const [stored, inFile] = [BigInt(body[0]?.id ?? 0), largest(rows.filter(({ isNumbered, state }) => !isNumbered && state !== "wrong"))];
+  let last = stored > inFile ? stored : inFile;
+  if (last + BigInt(some.length) >= 2n ** 63n) throw new Error("there are not enough ids after the largest one");
+  for (const row of some) row.plant.id = String((last += 1n));
+}
+
+/** Finds what is new, equal and different: one request for each run of ids that are close together. */
 async function compare() {
   const good = rows.filter((row) => row.state !== "wrong").map((row) => ({ row, id: BigInt(row.plant.id) }));
   good.sort((a, b) => (a.id < b.id ? -1 : 1));
@@ -29,40 +49,89 @@ async function compare() {
       for (const plant of body) stored.set(plant.id, plant);
       query = BigInt(body.at(-1)?.id ?? last) < last ? next : undefined; // a page also ends at 256 KiB
     }
-    for (const { row } of run) {
-      const there = stored.get(row.plant.id);
-      row.state = !there ? "new" : names.every((name) => there[name] === row.plant[name]) ? "equal" : "taken";
-    }
+    for (const { row } of run) judge(row, stored.get(row.plant.id));
   }
+}
+
+/** Compares a row with what is stored. What differs is chosen if its version was downloaded here and is still stored:
+ *  otherwise an update could replace what someone else has written. @type {(row: Row, there: import("./types").Plant | undefined) => void} */
+function judge(row, there) {
+  if (there) row.there = there;
+  const isStill = there ? row.etag === there.etag : !row.etag;
+  if (!there) row.state = isStill ? "new" : "stale";
+  else row.state = !changes(row).length ? "equal" : !isStill && row.etag ? "stale" : "changed";
+  if (!there && row.etag) row.why = "deleted by someone else since the download";
+  row.isChosen = row.state === "changed" && isStill;
 }
 
 /** Shows what is in a file. @param {File | undefined} file */
 const choose = (file) => file && open(() => look(file));
 
-/** @param {File} file */
-async function look(file) {
+/** Shows no file, and asks nothing about one. */
+function reset() {
+  rows = [];
+  draw();
+  for (const id of ["import-ignore", "import-latin", "import-columns"]) $(id).hidden = true;
+  $("import-note").classList.remove("wrong");
+}
+
+/** @param {File} file
+ *  @param {string} encoding that the person has chosen */
+async function look(file, encoding = "") {
   const mine = ++chosen;
+  reset();
+  const named = encoding ? `${file.name}, read as Windows-1252` : file.name;
+  /** Looks at the rows, now that it is known what the columns are. @param {Row[]} found */
+  const use = async (found) => {
+    reset();
+    [rows, called] = [found, file.name];
+    tell("import-note", `${named}: ${counted(rows.length, "row")} …`);
+    await enumerate(rows.filter(({ isNumbered, state }) => isNumbered && state !== "wrong"));
+    if (rows.length <= compared) await compare();
+    if (mine === chosen) draw(`${named}: `);
+  };
   try {
     if (file.size > 100 << 20) throw new Error("the file is larger than 100 MiB: use plantstore import");
-    const { rows: found, unknown } = parse(decode(new Uint8Array(await file.arrayBuffer())));
+    const content = parse(decode(new Uint8Array(await file.arrayBuffer()), encoding));
     if (mine !== chosen) return; // another file was chosen meanwhile
-    const use = async () => {
-      rows = found;
-      $("import-ignore").hidden = true;
-      $("import-note").classList.remove("wrong");
-      if (rows.length <= previewed) await compare();
-      if (mine === chosen) draw(`${file.name}: `);
-    };
-    if (!unknown.length) return await use();
-    fault(`${file.name}: ${unknownColumns(unknown)}.`);
-    $("import-ignore").textContent = `Continue without ${unknown.map((it) => `“${brief(it) || "(no name)"}”`).join(", ")}`;
-    $("import-ignore").hidden = false;
-    const proceed = () => use().then(() => $($("import-start").hidden ? "import-title" : "import-start").focus());
-    $("import-ignore").onclick = () => void proceed().catch((error) => fault(error.message));
-    $("import-ignore").focus();
+    const wrong = wrongColumns(content.columns) || (content.unknown.length ? unknownColumns(content.unknown) : "");
+    if (!wrong) return await use(content.rows(content.columns));
+    fault(`${named}: ${wrong}.`);
+    askColumns(content, (columns) => use(content.rows(columns)));
   } catch (error) {
-    if (mine === chosen) fault(`${file.name}: ${/** @type {Error} */ (error).message}`);
+    if (mine !== chosen) return;
+    const { message, cause } = /** @type {Error} */ (error);
+    fault(`${named}: ${message}`);
+    $("import-latin").hidden = cause !== "encoding";
+    $("import-latin").onclick = () => void look(file, "windows-1252");
   }
+}
+
+/** Asks what the columns of a file are.
+ *  @type {(content: {titles: string[], columns: string[]}, use: (columns: string[]) => Promise<void>) => void} */
+function askColumns({ titles, columns }, use) {
+  const fields = titles.map((title, i) => {
+    const options = ["", ...kinds].map((kind) => make("option", { value: kind }, kind || "leave out"));
+    const select = make("select", { id: `column-${i}` }, ...options);
+    select.value = columns[i] ?? "";
+    return { title, select, line: make("p", { class: "choice" }, make("label", { for: select.id }, brief(title) || "(no name)"), select) };
+  });
+  const draw = () => {
+    const left = fields.filter(({ select }) => !select.value).map(({ title }) => `“${brief(title) || "(no name)"}”`);
+    $("import-ignore").textContent = left.length ? `Continue without ${left.join(", ")}` : "Continue";
+  };
+  const proceed = async () => {
+    const chosen = fields.map(({ select }) => select.value);
+    if (wrongColumns(chosen)) return fault(`${wrongColumns(chosen)}.`);
+    await use(chosen);
+    $($("import-start").hidden ? "import-title" : "import-start").focus();
+  };
+  draw();
+  for (const { select } of fields) select.onchange = draw;
+  $("import-fields").replaceChildren(...fields.map(({ line }) => line));
+  $("import-columns").hidden = $("import-ignore").hidden = false;
+  $("import-ignore").onclick = () => void proceed().catch((error) => fault(error.message));
+  $("import-ignore").focus();
 }
 
 /** Imports the example into a store that has no plants. */
@@ -81,118 +150,140 @@ function fault(why) {
   $("import-note").classList.add("wrong");
 }
 
-/** Shows the rows, what needs a look first, of a larger file nothing else, and counts them.
- *  @type {(before?: string) => void} */
+/** How a row differs from what is stored, in words. @param {Row} row */
+function how(row) {
+  const quoted = (/** @type {string | undefined} */ text) => (text === undefined ? "none" : `“${brief(text)}”`);
+  const parts = changes(row).map((member) => `${member}: ${quoted(row.there?.[member])} → ${quoted(row.plant[member])}`);
+  return [row.why || (row.state === "stale" ? meanwhile : ""), row.there ? parts.join("; ") : ""].filter(Boolean).join(". ");
+}
+
+/** A row of the preview. @param {Row} row */
+function lineOf(row) {
+  const { line, plant, state, why } = row;
+  const what = [make("bdi", {}, brief(plant.name)), make("small", {}, shown(plant.id))];
+  const box = make("input", { type: "checkbox", "aria-label": `Update ${brief(plant.name) || plant.id}` });
+  box.checked = row.isChosen;
+  box.onchange = () => choosing([row], box.checked);
+  const said = differs(row) ? [make("span", { class: "choice" }, box, make("span", {}, how(row)))] : [why || words[state]];
+  return make("tr", { "data-state": state }, ...[[String(line)], what, said].map((inside) => make("td", {}, ...inside)));
+}
+
+/** Chooses what is updated. @type {(some: Row[], isChosen: boolean) => void} */
+function choosing(some, isChosen) {
+  for (const row of some) row.isChosen = isChosen && differs(row);
+  if (some === rows) for (const box of /** @type {NodeListOf<HTMLInputElement>} */ ($("import-rows").querySelectorAll("input"))) box.checked = isChosen;
+  drawStart();
+}
+
+/** Shows what the button imports. */
+function drawStart() {
+  const ready = rows.filter(({ state }) => state === "new" || state === "unknown").length;
+  const [updates, different] = [rows.filter(({ isChosen }) => isChosen).length, rows.filter(differs).length];
+  const parts = [ready && `Import ${counted(ready, "plant")}`, updates && `${ready ? "update" : "Update"} ${ready ? number.format(updates) : counted(updates, "plant")}`];
+  $("import-start").hidden = !ready && !updates;
+  $("import-start").textContent = parts.filter(Boolean).join(", ");
+  $("import-choice").hidden = different === 0;
+  input("import-all").checked = updates === different;
+  input("import-all").indeterminate = updates > 0 && updates < different;
+  $("import-amount").textContent = `Update all that differ: ${counted(different, "plant")}`;
+}
+
+/** Shows the rows, what needs a look first, of a larger file only those, and counts them. @type {(before?: string) => void} */
 function draw(before = "") {
   const amount = (/** @type {string} */ state) => rows.filter((row) => row.state === state).length;
-  const worth = states.slice(0, rows.length <= previewed ? states.length : 2);
+  const worth = states.slice(0, rows.length <= listed ? states.length : 4);
   const few = worth.flatMap((it) => rows.filter(({ state }) => state === it));
-  const lines = few.slice(0, previewed).map(({ line, plant, state, why }) => {
-    const what = [make("bdi", {}, brief(plant.name)), make("small", {}, shown(plant.id))];
-    const cells = [[String(line)], what, [why || words[state]]].map((inside) => make("td", {}, ...inside));
-    return make("tr", { "data-state": state }, ...cells);
-  });
-  $("import-rows").replaceChildren(...lines);
+  $("import-rows").replaceChildren(...few.slice(0, listed).map(lineOf));
   $("import-scroll").hidden = few.length === 0;
-  const ready = amount("new") + amount("unknown");
-  $("import-start").hidden = ready === 0;
-  $("import-start").textContent = `Import ${counted(ready, "plant")}`;
+  drawStart();
   const parts = states.filter(amount).map((state) => `${number.format(amount(state))} ${words[state]}`);
   tell("import-note", `${before}${counted(rows.length, "row")}: ${parts.join(", ") || "nothing to import"}.`);
 }
 
-/** Stores what is new or unknown, in batches. A plant whose id is taken leaves its batch. */
+/** Imports what is new or unknown, and updates what is chosen. */
 async function run() {
   const left = rows.filter(({ state }) => state === "new" || state === "unknown");
-  let equal = rows.filter(({ state }) => state === "equal").length;
+  const updates = rows.filter(({ isChosen }) => isChosen);
+  const equal = rows.filter(({ state }) => state === "equal").length;
   const progress = /** @type {HTMLProgressElement} */ ($("import-progress"));
-  [progress.max, progress.value, stopped] = [left.length, 0, false];
+  [progress.max, progress.value, stopped] = [left.length + updates.length, 0, false];
   $("import-start").hidden = !(progress.hidden = $("import-stop").hidden = false);
-  let [created, size, stop] = [0, 1000, ""];
-  while (left.length && !stopped) {
-    let length = 0; // of the body, whose limit is 1 MiB or what the operator chose
-    const fits = left.slice(0, size).findIndex((row) => (length += JSON.stringify(row.plant).length) > 250_000);
-    const batch = left.slice(0, fits < 0 ? size : Math.max(1, fits));
-    try {
-      const plants = batch.map(({ plant }) => plant);
-      const { body } = await send("post", "/plants:batch", { body: { plants }, again: true });
-      created += body.created;
-      equal += batch.length - body.created;
-      for (const row of left.splice(0, batch.length)) row.state = "equal";
-    } catch (error) {
-      const { code, details = [], message } = /** @type {Failure} */ (error);
-      for (const { pointer } of code === 40010 ? details : []) {
-        const row = batch[Number(pointer.split("/")[2])];
-        if (row) [row.state] = [/** @type {const} */ ("taken"), left.splice(left.indexOf(row), 1)];
-      }
-      if (code === 40006 && batch.length > 1) size = batch.length >> 1;
-      else if (code !== 40010 || !details.length) [stop, stopped] = [` The import has stopped: ${message}`, true];
-      if (error instanceof Failure && error.isReadOnly) on.readOnly();
-    }
-    progress.value = progress.max - left.length;
+  const step = (/** @type {number} */ n) => {
+    progress.value += n;
     tell("import-note", `${number.format(progress.value)} of ${counted(progress.max, "row")}`);
-  }
+  };
+  const { created, existing, stop } = await create(left, step);
+  const updated = await update(updates, step);
   $("import-stop").hidden = progress.hidden = true;
   draw();
   const refused = rows.filter(({ state }) => state === "wrong" || state === "taken").length;
-  const [n, e, r] = [created, equal, refused].map((it) => number.format(it));
-  const rest = left.length ? `, ${number.format(left.length)} not imported` : "";
-  tell("import-note", `${n} new, ${e} already there, ${r} refused${rest}.${stop}`);
+  const unchanged = rows.filter(differs).length;
+  const counts = { new: created, updated, "already there": equal + existing, refused, "not updated": unchanged, "not imported": left.length };
+  const always = ["new", "already there", "refused"];
+  const parts = Object.entries(counts).filter(([what, n]) => n || always.includes(what)).map(([what, n]) => `${number.format(n)} ${what}`);
+  tell("import-note", `${parts.join(", ")}.${stop}`);
   $("import-note").classList.toggle("wrong", refused > 0 || stop !== "");
   refresh();
   recount();
 }
 
-/** Reads all that the table shows, up to an amount, for a button that says so meanwhile.
- *  @type {(button: HTMLElement, most: number, use: (plants: Plant[], isMore: boolean) => string) => Promise<void>} */
-async function withAll(button, most, use) {
-  if (button.hasAttribute("aria-busy")) return;
-  button.setAttribute("aria-busy", "true");
-  try {
-    const { plants, isMore } = await all(first(), most, (n) => tell("message", `Reading: ${counted(n, "plant")} …`));
-    tell("message", use(plants, isMore));
-  } catch (error) {
-    tell("message", /** @type {Error} */ (error).message);
+/** Stores rows in batches, and takes them out of the list. A plant whose id is taken leaves its batch, or gets another id if
+ *  the file has none for it. @type {(left: Row[], step: (n: number) => void) => Promise<{created: number, existing: number, stop: string}>} */
+async function create(left, step) {
+  let [created, existing, size, stop] = [0, 0, 1000, ""];
+  while (left.length && !stopped) {
+    let length = 0; // of the body, whose limit is 1 MiB or what the operator chose
+    const fits = left.slice(0, size).findIndex((row) => (length += JSON.stringify(row.plant).length) > 250_000);
+    const batch = left.slice(0, fits < 0 ? size : Math.max(1, fits));
+    const before = left.length;
+    try {
+      const plants = batch.map(({ plant }) => plant);
+      const { body } = await send("post", "/plants:batch", { body: { plants }, again: true });
+      created += body.created;
+      existing += batch.length - body.created;
+      for (const row of left.splice(0, batch.length)) row.state = "equal";
+    } catch (error) {
+      const { code, details = [], message } = /** @type {Failure} */ (error);
+      const taken = code === 40010 ? details.flatMap(({ pointer }) => batch[Number(pointer.split("/")[2])] ?? []) : [];
+      for (const row of taken.filter(({ isNumbered }) => !isNumbered)) [row.state] = [/** @type {const} */ ("taken"), left.splice(left.indexOf(row), 1)];
+      if (code === 40006 && batch.length > 1) size = batch.length >> 1;
+      else if (!taken.length) [stop, stopped] = [` The import has stopped: ${message}`, true];
+      if (error instanceof Failure && error.isReadOnly) on.readOnly();
+      if (taken.some(({ isNumbered }) => isNumbered)) await enumerate(left.filter(({ isNumbered }) => isNumbered)); // in the order of the file
+    }
+    step(before - left.length);
   }
-  button.removeAttribute("aria-busy");
+  return { created, existing, stop };
 }
 
-/** Downloads plants. @type {(plants: Plant[], isMore: boolean) => string} */
-function download(plants, isMore) {
-  const separator = input("separator").value;
-  // Excel takes a file without a byte order mark for another encoding.
-  const lines = [`\ufeff${["id", ...names].join(separator)}\n`, ...plants.map((plant) => lineOf(plant, separator))];
-  const href = URL.createObjectURL(new Blob(lines, { type: "text/csv" }));
-  make("a", { href, download: "plants.csv" }).click();
-  setTimeout(() => URL.revokeObjectURL(href), 10_000);
-  return isMore ? `The file has the first ${number.format(plants.length)} plants. plantstore export writes all.` : "";
-}
-
-/** Prints plants. The table has only the rows near the window, so there is another one for paper.
- *  @type {(plants: Plant[], isMore: boolean) => string} */
-function print(plants, isMore) {
-  const sought = [view.q, view.tag].filter((it) => it).map((it) => `, “${brief(it ?? "")}”`).join("");
-  const amount = isMore ? `The first ${counted(plants.length, "plant")}` : counted(plants.length, "plant");
-  $("printed-title").textContent = `${amount}${sought}`;
-  const cells = plants.map(({ id, name, tag, updated_at: at }) => [id, shown(name).trim() || "(no name)", shown(tag), time(at)]);
-  $("printed-rows").replaceChildren(...cells.map((row) => make("tr", {}, ...row.map((cell) => make("td", {}, cell)))));
-  $("printed").hidden = false;
-  addEventListener("afterprint", () => {
-    $("printed").hidden = true;
-    $("printed-rows").replaceChildren();
-  }, { once: true });
-  window.print();
-  return isMore ? `Only the first ${number.format(plants.length)} plants are printed: search, or choose a tag, to print fewer.` : "";
+/** Updates plants that still have the version that the preview has shown, and returns how many.
+ *  @type {(some: Row[], step: (n: number) => void) => Promise<number>} */
+async function update(some, step) {
+  const changed = await each(some, async (row) => {
+    if (stopped) throw new Failure(0, "not updated: the import was stopped");
+    const { id, name, tag } = row.plant;
+    const after = await store(id, { name, ...(tag !== undefined && { tag }) }, row.there?.etag, changes(row));
+    [row.state, row.isChosen] = ["equal", false];
+    step(1);
+    return { before: row.there, after };
+  }, (row, error) => {
+    row.isChosen = false;
+    if (isStale(error)) [row.state, row.why] = ["stale", "changed by someone else meanwhile"];
+    else row.why = error.message;
+    step(1);
+  });
+  if (changed.length) note(`Updated ${counted(changed.length, "plant")} from ${called}.`, async () => {
+    const returned = await each(changed, ({ before, after }) => restore(before, after), () => {});
+    return `${counted(returned.length, "plant")} of ${number.format(changed.length)} ${returned.length === 1 ? "is" : "are"} as before.`;
+  });
+  return changed.length;
 }
 
 function open(then = () => {}) {
   go({ plant: null }, false, () => {
     document.body.classList.add("beside");
-    rows = [];
-    draw();
+    reset();
     tell("import-note", "");
-    $("import-note").classList.remove("wrong");
-    $("import-ignore").hidden = true;
     $("import-panel").hidden = false;
     $("import-title").focus();
     then();
@@ -206,14 +297,11 @@ export function close() {
 }
 
 export function start() {
-  // Where a comma is in numbers, Excel expects semicolons between fields.
-  input("separator").value = new Intl.NumberFormat(navigator.language).format(0.5).includes(",") ? ";" : ",";
   $("import").onclick = () => open();
   $("import-close").onclick = close;
   $("import-start").onclick = run;
+  $("import-all").onchange = () => choosing(rows, input("import-all").checked);
   $("import-stop").onclick = () => (stopped = true);
-  $("download").onclick = () => withAll($("download"), inDownload, download);
-  $("print").onclick = () => withAll($("print"), onPaper, print);
   $("example").onclick = example;
   input("file").onchange = () => {
     choose(input("file").files?.[0]);

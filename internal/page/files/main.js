@@ -9,6 +9,7 @@ import { $, brief, choice, input, tell } from "./dom.js";
 import * as files from "./files.js";
 import * as filter from "./filter.js";
 import * as live from "./live.js";
+import * as output from "./output.js";
 import * as plant from "./plant.js";
 import { canSignIn, onSignOut, signedIn, signIn, signOut, token, wasSignedIn } from "./session.js";
 import * as table from "./table.js";
@@ -176,6 +177,6 @@ addEventListener("keydown", (e) => {
 const given = takeToken();
 const failed = await signedIn().then(() => "", (error) => `You are not signed in: ${error.message}`);
 filter.start(viewed);
-for (const part of [table, plant, files, charts, bulk, done]) part.start();
+for (const part of [table, plant, files, output, charts, bulk, done]) part.start();
 if (failed) ask(failed);
 else await beginWith(given);

@@ -1292,7 +1292,7 @@ describe("the page", { concurrency: 2 }, () => {
     await save(page, "Created.");
     assert.equal((await api("GET", "/plants/9223372036854775807")).name, "the largest");
     await drop(page, `id,name,tag\n${ends[0]},n0,\n9223372036854775807,the largest,\n9223372036854775805,new,\n`);
-    await until(() => imported(page), { 2: "taken", 3: "equal", 4: "new" });
+    await until(() => imported(page), { 2: "changed", 3: "equal", 4: "new" });
     await page.locator("#import-start").click();
     await until(async () => (await api("GET", "/plants/9223372036854775805"))?.name, "new");
   });
@@ -1344,41 +1344,42 @@ describe("the page", { concurrency: 2 }, () => {
     await until(() => isShown(page, "#import"), true);
     const lines = [
       "id,name,tag", "101,Ficus lyrata,Moraceae", "102,Something else,", '9001,"new, ""quoted""",Neu', "9002,<script>window.harmed = 1</script>,",
-      ",without an id,", "9001,twice,", "9223372036854775808,too large,", '9223372036854775807,largest,""', `9003,${"x".repeat(1001)},`, "9004,too,many,fields",
+      ",,neither", "9001,twice,", "9223372036854775808,too large,", '9223372036854775807,largest,""', `9003,${"x".repeat(1001)},`, "9004,too,many,fields",
       '9005,"not closed',
     ];
     await drop(page, lines.join("\r\n"));
     await until(() => imported(page), {
-      2: "equal", 3: "taken", 4: "new", 5: "new", 6: "wrong", 7: "wrong", 8: "wrong", 9: "new", 10: "wrong", 11: "wrong", 12: "wrong",
+      2: "equal", 3: "changed", 4: "new", 5: "new", 6: "wrong", 7: "wrong", 8: "wrong", 9: "new", 10: "wrong", 11: "wrong", 12: "wrong",
     });
-    assert.match(await text(page, "#import-note"), /^plants\.csv: 11 rows: 6 wrong, 1 id is taken, 3 new, 1 already there\.$/);
-    assert.match(await text(page, "#import-rows"), /line 4 has this id, too[^]*more than 1,000 characters/);
+    assert.match(await text(page, "#import-note"), /^plants\.csv: 11 rows: 6 wrong, 1 changed, 3 new, 1 already there\.$/);
+    assert.match(await text(page, "#import-rows"), /name: “Ficus elastica” → “Something else”; tag: “Moraceae” → none/);
+    assert.match(await text(page, "#import-rows"), /id is missing, and so is the name[^]*line 4 has this id, too[^]*more than 1,000 characters/);
     assert.equal((await api("GET", "/plants:count")).count, 457, "nothing is stored before the import");
     await look(page, "import");
     await page.locator("#import-start").click();
-    await until(() => text(page, "#import-note"), "3 new, 1 already there, 7 refused.");
+    await until(() => text(page, "#import-note"), "3 new, 1 already there, 6 refused, 1 not updated.");
     assert.equal((await api("GET", "/plants/9001")).name, 'new, "quoted"');
     assert.equal((await api("GET", "/plants/9223372036854775807")).tag, "");
     assert.equal((await api("GET", "/plants/102")).name, "Ficus elastica");
     await until(() => text(page, "#count"), "460 plants");
 
     await drop(page, "id|name\n1|a", "other.csv");
-    await until(() => text(page, "#import-note"), (it) => it.startsWith('other.csv: the column "id" is missing: the first line of a CSV file must name its columns'));
+    await until(() => text(page, "#import-note"), (it) => it.startsWith('other.csv: the column "name" is missing: the first line of a CSV file must name its columns'));
     await drop(page, "id,name\n", "none.csv");
     await until(() => text(page, "#import-note"), (it) => it.startsWith("none.csv: 0 rows"));
 
-    const many = Array.from({ length: 2500 }, (_, i) => (i === 1500 ? "103,taken" : `${20_000 + i},Many ${i}`));
+    const many = Array.from({ length: 10_001 }, (_, i) => (i === 1500 ? "103,taken" : `${20_000 + i},Many ${i}`));
     await page.locator("#file").setInputFiles({ name: "many.csv", mimeType: "text/csv", buffer: Buffer.from(`id,name\n${many.join("\n")}\n`) });
-    await until(() => text(page, "#import-start"), "Import 2,500 plants");
+    await until(() => text(page, "#import-start"), "Import 10,001 plants");
     const stopped = await hold(page, /plants:batch$/);
     await page.locator("#import-start").click();
     await until(() => stopped.held.length, 1);
-    assert.deepEqual(await page.locator("#import-progress").evaluate(({ value, max }) => [value, max]), [0, 2500]);
+    assert.deepEqual(await page.locator("#import-progress").evaluate(({ value, max }) => [value, max]), [0, 10_001]);
     await look(page, "importing");
     stopped.release();
-    await until(() => text(page, "#import-note"), "2,499 new, 0 already there, 1 refused.");
+    await until(() => text(page, "#import-note"), "10,000 new, 0 already there, 1 refused.");
     assert.deepEqual(await imported(page), { 1502: "taken" });
-    await until(() => text(page, "#count"), "2,959 plants");
+    await until(() => text(page, "#count"), "10,460 plants");
     await page.keyboard.press("Escape");
     await until(() => isShown(page, "#import-panel"), false);
     assert.equal(await page.evaluate(() => window.harmed), undefined);
@@ -1422,11 +1423,89 @@ describe("the page", { concurrency: 2 }, () => {
     await look(page, "columns");
     assert.equal(await text(page, "#import-ignore"), "Continue without “colour”, “height”");
     await page.locator("#import-ignore").click();
-    await until(() => text(page, "#import-note"), "garden.csv: 2 rows: 1 id is taken, 1 new.");
+    await until(() => text(page, "#import-note"), "garden.csv: 2 rows: 1 new, 1 already there.");
     await until(() => focused(page), "import-start");
     await page.locator("#import-start").click();
-    await until(() => text(page, "#import-note"), "1 new, 0 already there, 1 refused.");
+    await until(() => text(page, "#import-note"), "1 new, 1 already there, 0 refused.");
     assert.equal((await api("GET", "/plants/9002")).name, "Rosa");
+    assert.equal((await api("GET", "/plants/101")).tag, "Moraceae", "a column that the file does not have changes nothing");
+
+    // Titles in another language, and the encoding of an old spreadsheet program.
+    await drop(page, Buffer.from("Nr;Name;Familie\n9003;M\xf6hre;Doldenbl\xfctler\n;Petersilie;Doldenbl\xfctler\n", "latin1"), "garten.csv");
+    await until(() => text(page, "#import-note"), (it) => it.startsWith("garten.csv: the file is not UTF-8: "));
+    await page.locator("#import-latin").click();
+    await until(() => text(page, "#import-note"), 'garten.csv, read as Windows-1252: unknown columns "nr", "familie": the columns are id,name,tag.');
+    assert.deepEqual(await page.locator("#import-columns select").evaluateAll((all) => all.map(({ value }) => value)), ["", "name", ""]);
+    assert.equal(await text(page, "#import-ignore"), "Continue without “Nr”, “Familie”");
+    await look(page, "titles");
+    await page.getByLabel("Nr").selectOption("id");
+    await page.getByLabel("Familie").selectOption("name");
+    await page.locator("#import-ignore").click();
+    await until(() => text(page, "#import-note"), 'duplicate column "name".');
+    await page.getByLabel("Familie").selectOption("tag");
+    assert.equal(await text(page, "#import-ignore"), "Continue");
+    await page.locator("#import-ignore").click();
+    await until(() => text(page, "#import-note"), "garten.csv, read as Windows-1252: 2 rows: 2 new.");
+    await page.locator("#import-start").click();
+    await until(() => text(page, "#import-note"), "2 new, 0 already there, 0 refused.");
+    const stored = await api("GET", "/plants?after=9002&limit=5");
+    assert.deepEqual(stored.map(({ id, name, tag }) => [id, name, tag]), [["9003", "Möhre", "Doldenblütler"], ["9004", "Petersilie", "Doldenblütler"]]);
+  });
+
+  check("a download is edited as a spreadsheet and comes back, and nobody's work is lost", { statuses: [400, 412] }, async ({ start }) => {
+    const { api, open } = await start([], species);
+    const page = await open("?tag=Rosaceae");
+    await until(() => text(page, "#count"), (it) => /^\d+ plants$/.test(it));
+    await until(() => isShown(page, "#import"), true);
+    await page.locator("#separator").selectOption(";");
+    const downloaded = page.waitForEvent("download");
+    await page.locator("#download").click();
+    const lines = (await readFile(await (await downloaded).path(), "utf8")).trim().split("\n");
+    const all = lines.slice(1).map((line) => line.split(";"));
+    assert.equal(all[0][3], (await api("GET", `/plants/${all[0][0]}`)).etag);
+
+    // Six are edited in the file, and three are added. Someone else changes one of the six, and one of the others.
+    const edited = all.map(([id, name, tag, etag], i) => [id, name, i < 6 ? "edited" : tag, etag]);
+    const [theirs, other, late] = [all[5][0], all[7][0], all[4][0]];
+    await change(api, theirs, { name: "Ficus of someone else" });
+    await change(api, other, { name: "Ficus other" });
+    const added = [1, 2, 3].map((n) => ["", `Ficus nova ${n}`, "new", ""]);
+    const wrong = ["x", "Ficus", "", ""];
+    await drop(page, [["id", "name", "tag", "etag"], ...edited, ...added, wrong].map((it) => it.join(";")).join("\r\n"));
+    const equal = all.length - 7;
+    await until(() => text(page, "#import-note"),
+      `plants.csv: ${all.length + 4} rows: 1 wrong, 2 changed by someone else since the download, 5 changed, 3 new, ${equal} already there.`);
+    assert.match(await text(page, "#import-rows"), /tag: “Rosaceae” → “edited”/);
+    assert.match(await text(page, "#import-rows"), /changed by someone else since the download\. name: “Ficus of someone else” → /);
+    assert.equal(await text(page, "#import-start"), "Import 3 plants, update 5");
+    assert.deepEqual(await page.locator("#import-rows :checked").evaluateAll((boxes) => boxes.map((it) => it.closest("tr").dataset.state)), Array(5).fill("changed"));
+    await look(page, "update");
+    await page.locator(`#import-rows tr[data-state=changed] input`).first().uncheck();
+    assert.equal(await text(page, "#import-start"), "Import 3 plants, update 4");
+
+    // Someone takes the next id, and changes another of the plants, before the import comes to them.
+    const largest = Math.max(...species.map(({ id }) => Number(id)));
+    await api("PUT", `/plants/${largest + 1}`, { name: "Someone was faster" });
+    const { held, release } = await hold(page, new RegExp(`/plants/${late}$`));
+    await page.locator("#import-start").click();
+    await until(() => held.length, 1);
+    await change(api, late, { name: "Ficus late" });
+    release();
+    await until(() => text(page, "#import-note"), `3 new, 3 updated, ${equal} already there, 1 refused, 4 not updated.`);
+    const stored = async (id) => (({ name, tag }) => [name, tag])(await api("GET", `/plants/${id}`));
+    assert.deepEqual(await stored(theirs), ["Ficus of someone else", "Rosaceae"]);
+    assert.deepEqual(await stored(other), ["Ficus other", "Rosaceae"]);
+    assert.deepEqual(await stored(late), ["Ficus late", "Rosaceae"]);
+    assert.deepEqual(await stored(all[0][0]), [all[0][1], "Rosaceae"], "what was not chosen");
+    for (const i of [1, 2, 3]) assert.deepEqual(await stored(all[i][0]), [all[i][1], "edited"]);
+    assert.equal((await api("GET", `/plants/${largest + 1}`)).name, "Someone was faster");
+    assert.deepEqual(await Promise.all([2, 3, 4].map(async (n) => (await stored(largest + n))[0])), added.map(([, name]) => name), "the next ids");
+    assert.match(await text(page, "#import-rows"), /changed by someone else meanwhile/);
+
+    await page.locator("#done summary").click();
+    await page.locator("#done-list button").click();
+    await until(() => text(page, "#done-list"), "3 plants of 3 are as before.");
+    assert.deepEqual(await stored(all[1][0]), [all[1][1], "Rosaceae"]);
   });
 
   check("an empty store says how to begin", {}, async ({ start }) => {
@@ -1464,7 +1543,7 @@ describe("the page", { concurrency: 2 }, () => {
     };
     const separate = (by) => page.locator("#separator").selectOption(by);
     await separate(";");
-    assert.match(await download(), /^id;name;tag\n\d+;Ficus /);
+    assert.match(await download(), /^id;name;tag;etag\n\d+;Ficus /);
     await separate(",");
     const begins = (await download()).replace(/^((?:[^,\n]*,){2}[^,\n]*).*$/gm, "$1"); // without later columns
     assert.equal(begins, `id,name,tag\n${ficus.map(({ id, name, tag }) => `${id},${name},${tag}\n`).join("")}`);
@@ -1477,9 +1556,12 @@ describe("the page", { concurrency: 2 }, () => {
 
     for (const { id } of dangerous) await api("DELETE", `/plants/${id}`);
     await drop(page, all);
-    await until(() => text(page, "#import-start"), "Import 18 plants");
+    await until(() => text(page, "#import-note"), "plants.csv: 475 rows: 18 changed by someone else since the download, 457 already there.");
+    assert.match(await text(page, "#import-rows"), /deleted by someone else since the download/);
+    assert.equal(await isShown(page, "#import-start"), false, "what someone has deleted is not stored again without a choice");
+    await page.locator("#import-all").check();
     await page.locator("#import-start").click();
-    await until(() => text(page, "#import-note"), (it) => it.startsWith("18 new, "));
+    await until(() => text(page, "#import-note"), "0 new, 18 updated, 457 already there, 0 refused.");
     for (const { id, name, tag } of dangerous) {
       const stored = await api("GET", `/plants/${id}`);
       assert.deepEqual([stored.name, stored.tag], [name, tag], "a download that is imported");
@@ -1729,7 +1811,7 @@ describe("the page", { concurrency: 2 }, () => {
       await page.locator("#panel-close").click();
       await page.locator("#import").click();
       await page.locator("#file").setInputFiles({ name: "a.csv", mimeType: "text/csv", buffer: Buffer.from(`id,name\n5,${"y".repeat(1000)}\n1,z\n`) });
-      await until(() => imported(page), { 2: "new", 3: "taken" });
+      await until(() => imported(page), { 2: "new", 3: "changed" });
       await look(page, `${name}-import`);
     });
   }
