@@ -39,6 +39,10 @@ var (
 	index string
 	//go:embed page/docs.js
 	script string
+
+	// Accessible is a script that names the fields of Swagger UI for screen readers, and a plugin of the same name.
+	//go:embed page/accessible.js
+	Accessible string
 )
 
 // Policy is the Content-Security-Policy of the page: only files of this service, no inline script or style, no frame around it.
@@ -54,6 +58,7 @@ func Handler(document []byte) http.Handler {
 	for path, f := range map[string]*file{
 		"/openapi.yaml":                          {mediaType: "application/yaml", text: string(document)},
 		"/docs":                                  {mediaType: "text/html; charset=utf-8", text: index},
+		"/docs/accessible.js":                    {mediaType: javascript, text: Accessible},
 		"/docs/docs.js":                          {mediaType: javascript, text: script},
 		"/docs/swagger-ui-bundle.js":             {mediaType: javascript, text: Bundle},
 		"/docs/swagger-ui-bundle.js.LICENSE.txt": {mediaType: "text/plain; charset=utf-8", text: BundleLicenses},

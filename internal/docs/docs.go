@@ -142,6 +142,7 @@ var (
 var files = map[string]File{
 	"/docs":                                  {MediaType: "text/html; charset=utf-8", Content: index},
 	"/docs/docs.css":                         {MediaType: "text/css; charset=utf-8", Content: ownStyles},
+	"/docs/accessible.js":                    {MediaType: javascript, Content: apidocs.Accessible},
 	"/docs/docs.js":                          {MediaType: javascript, Content: script},
 	"/docs/favicon.svg":                      {MediaType: "image/svg+xml", Content: favicon},
 	"/docs/swagger-ui-bundle.js":             {MediaType: javascript, Content: apidocs.Bundle},

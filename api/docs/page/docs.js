@@ -17,6 +17,7 @@ SwaggerUIBundle({
   },
   layout: "BaseLayout",
   presets: [SwaggerUIBundle.presets.apis],
+  plugins: [Accessible],
   deepLinking: true,
   displayRequestDuration: true,
   docExpansion: "list",

@@ -62,7 +62,7 @@ const ui = SwaggerUIBundle({
   onComplete: () => token && ui.preauthorizeApiKey("bearerAuth", token),
   layout: "BaseLayout",
   presets: [SwaggerUIBundle.presets.apis],
-  plugins: [{ wrapComponents: { Markdown: Sections } }],
+  plugins: [Accessible, { wrapComponents: { Markdown: Sections } }],
   deepLinking: true,
   displayRequestDuration: true,
   docExpansion: "list",
