@@ -35,6 +35,7 @@ token, 130 after Ctrl-C, and 1 for any other failure.
 			choiceFlag("separator", "comma", "write `WHICH` character between the fields of CSV: comma, semicolon or tab; "+
 				"Excel expects the one of its language"),
 			boolFlag("bom", "begin CSV with a byte order mark, without which Excel does not read UTF-8"),
+			boolFlag("etag", "add a column with the version of each plant to CSV, for import --update"),
 			boolFlag("replace", "replace FILE when the export is complete; FILE is unchanged if the export fails"),
 			// A variable that is set by mistake would make the export incomplete, so they have none.
 			&cli.StringFlag{Name: "tag", Usage: "export only the plants with exactly `TAG`"},
@@ -67,7 +68,11 @@ token, 130 after Ctrl-C, and 1 for any other failure.
 			}
 			write := func(file io.Writer) transfer.Writer {
 				if format == transfer.CSV {
-					return transfer.NewCSVWriter(file, transfer.Separators[command.String("separator")], command.Bool("bom"))
+					return transfer.NewCSVWriter(file, transfer.CSVStyle{
+						Separator: transfer.Separators[command.String("separator")],
+						HasMark:   command.Bool("bom"),
+						HasETag:   command.Bool("etag"),
+					})
 				}
 				return transfer.NewWriter(file, format)
 			}

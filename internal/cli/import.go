@@ -31,6 +31,10 @@ file of --rejects has the refused rows in the order of FILE, each with its line 
 two more columns (or members). Correct the rows and import that file as it is: import ignores these
 columns.
 
+With --update a row also changes the plant that is stored already. If the row has an etag, as in a
+download of the page or with export --etag, it is refused when someone else has changed or deleted
+the plant since. A CSV file without the column tag changes no tag.
+
 The exit status is 0 if every row is stored, 2 if rows were refused, 3 if the service is not
 available, 4 if it does not accept the token, 130 after Ctrl-C, and 1 for any other failure.
 
@@ -38,7 +42,8 @@ available, 4 if it does not accept the token, 130 after Ctrl-C, and 1 for any ot
 		DisableSliceFlagSeparator: true, // the name of a column may have a comma
 		Flags: append([]cli.Flag{
 			formatFlag("read"),
-			// A variable that is set by mistake would lose data, so it has none.
+			// A variable that is set by mistake would lose data, so they have none.
+			&cli.BoolFlag{Name: "update", Usage: "make the plants that are stored already equal to their rows"},
 			&cli.StringSliceFlag{Name: "ignore-column", Usage: "import a CSV file without its column `NAME`, which is not one of a plant; may be repeated"},
 			textFlag("rejects", "", "write the refused rows to `FILE`, with line and reason, in the format of the "+
 				"imported file; it must not exist"),
@@ -91,7 +96,7 @@ func importFile(
 		return err
 	}
 	defer in.Close()
-	u := transfer.Upload{Service: service}
+	u := transfer.Upload{Service: service, Update: command.Bool("update")}
 	if rejects := command.String("rejects"); rejects != "" {
 		var keep func(error) error
 		if u.Rejects, keep, err = createRejects(sys, command, rejects, in); err != nil {
@@ -117,8 +122,12 @@ func importFile(
 	}
 
 	stored, refused := progress.plants.Load(), progress.refused.Load()
-	fmt.Fprintf(sys.stdout, "%s new, %s already there, %s refused",
-		comma(counts.New), comma(counts.Existing), humanize.Comma(refused))
+	updated := ""
+	if u.Update {
+		updated = comma(u.Updated) + " updated, "
+	}
+	fmt.Fprintf(sys.stdout, "%s new, %s%s already there, %s refused",
+		comma(counts.New), updated, comma(counts.Existing), humanize.Comma(refused))
 	if counts.Unknown > 0 {
 		fmt.Fprintf(sys.stdout, ", %s new or already there", comma(counts.Unknown))
 	}

@@ -28,7 +28,9 @@ type csvReader struct {
 	separator byte
 	begin     string   // a line that names the separator, if the file has one; see separatorLine
 	columns   []member // of the file
-	lines     int      // number of lines read
+	isGuarded bool     // see formula
+	tagColumn bool
+	lines     int // number of lines read
 }
 
 func (c *csvReader) readHeader() (err error) {
@@ -52,6 +54,8 @@ func (c *csvReader) readHeader() (err error) {
 	if err != nil {
 		return fmt.Errorf("line %d: %w", first.line, err)
 	}
+	c.isGuarded = slices.Contains(names(c.columns), etag.name)
+	c.tagColumn = slices.Contains(names(c.columns), "tag")
 	return nil
 }
 
@@ -138,6 +142,9 @@ func (e UnknownColumnsError) Error() string {
 	}
 	return fmt.Sprintf("%s %s: the columns are %s", noun, strings.Join(quoted, ", "), header)
 }
+
+// hasTag reports whether the file has the column tag.
+func (c *csvReader) hasTag() bool { return c.tagColumn }
 
 // readRow reads a row: a line, or more of them if there are line ends within quotes.
 func (c *csvReader) readRow() (fileRow, error) {
@@ -254,6 +261,9 @@ func (c *csvReader) plantFrom(row fileRow) (client.Plant, error) {
 			return plant, err
 		}
 	}
+	if c.isGuarded {
+		return withTexts(plant, withoutGuard), nil
+	}
 	return plant, nil
 }
 
@@ -317,11 +327,16 @@ func (c *csvReader) appendReject(buffer []byte, refused RowError) []byte {
 type csvWriter struct {
 	*bufio.Writer
 	separator byte
+	columns   []member
+	isGuarded bool // see formula
 }
 
 func (c csvWriter) Write(plant client.Plant) error {
-	fields := make([]string, len(members))
-	for i, m := range members {
+	if c.isGuarded {
+		plant = withTexts(plant, guard)
+	}
+	fields := make([]string, len(c.columns))
+	for i, m := range c.columns {
 		fields[i] = m.field(&plant, c.separator)
 	}
 	_, err := c.WriteString(strings.Join(fields, string(c.separator)) + "\n")

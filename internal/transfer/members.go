@@ -75,15 +75,25 @@ const (
 	reasonColumn = "reason"
 )
 
-// etagColumn is the column of a download of the page that has the version of each plant.
-const etagColumn = "etag"
+// etag is the version of a plant, in a file that is made to be edited and brought back: a
+// download of the page has it, and an export with it. Only an update reads it.
+var etag = member{
+	name:       "etag",
+	kind:       jsontext.KindString,
+	isOptional: true,
+	get:        func(plant *client.Plant) *string { return new(string(plant.ETag)) },
+	set: func(plant *client.Plant, text string) error {
+		plant.ETag = client.ETag(strings.Trim(strings.TrimSpace(text), `"`))
+		return nil
+	},
+}
 
 // membersByName has the members and the additional columns.
 var membersByName = func() map[string]member {
 	byName := map[string]member{
 		lineColumn:   {name: lineColumn, isIgnored: true, set: ignore},
 		reasonColumn: {name: reasonColumn, isIgnored: true, set: ignore},
-		etagColumn:   {name: etagColumn, isIgnored: true, set: ignore},
+		etag.name:    etag,
 	}
 	for _, m := range members {
 		byName[m.name] = m

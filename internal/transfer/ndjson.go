@@ -28,6 +28,9 @@ func (n *ndjsonReader) readHeader() (err error) {
 	return err
 }
 
+// hasTag: a plant without the member tag has no tag.
+func (n *ndjsonReader) hasTag() bool { return true }
+
 func (n *ndjsonReader) readRow() (fileRow, error) {
 	n.lines++
 	line, err := n.input.ReadSlice('\n')

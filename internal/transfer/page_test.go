@@ -17,7 +17,7 @@ func TestPageSaysTheSame(t *testing.T) {
 		"the file is empty: ", "the first line of a CSV file must name its columns, as in " + header,
 		"the column ", " is missing: ", "unknown column", ": the columns are " + header, "duplicate column ",
 		"a quoted field is not closed", `text after a closing quote: inside a quoted field write a quote twice, as ""`,
-		`"?sep=([ !#-~\t])"?\r?`, "the row has ", " fields but the header has ", " columns", "id is missing",
+		`"?sep=([ !#-~\t])"?\r?`, formula.String(), "the row has ", " fields but the header has ", " columns", "id is missing",
 	} {
 		if !strings.Contains(string(code), sentence) {
 			t.Errorf("internal/page/files/csv.js does not say %q", sentence)

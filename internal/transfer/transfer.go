@@ -58,7 +58,8 @@ type Row struct {
 	Line  int // the first line of the row, counted from 1
 	Plant client.Plant
 
-	text string // as in RowError
+	text   string // as in RowError
+	hasTag bool   // the file says whether the plant has a tag
 }
 
 // RowError says what is wrong with one row. The following rows can still be read.
@@ -85,6 +86,8 @@ type rowFormat interface {
 	readRow() (fileRow, error)
 	// plantFrom returns the plant of a row of valid UTF-8, or why the row is not valid.
 	plantFrom(fileRow) (client.Plant, error)
+	// hasTag reports whether the rows say if their plants have a tag.
+	hasTag() bool
 
 	// rejectHeader returns the beginning of a file of refused rows. Read must have returned
 	// a row or io.EOF.
@@ -135,7 +138,7 @@ func (r *Reader) Read() (Row, error) {
 	if err != nil {
 		return Row{}, RowError{Line: row.line, Reason: err.Error(), text: row.text}
 	}
-	return Row{Line: row.line, Plant: plant, text: row.text}, nil
+	return Row{Line: row.line, Plant: plant, text: row.text, hasTag: r.hasTag()}, nil
 }
 
 // check returns the plant of a row, or why the row is not valid.
@@ -161,21 +164,30 @@ type Writer interface {
 // always give the same file.
 func NewWriter(file io.Writer, format Format) Writer {
 	if format == CSV {
-		return NewCSVWriter(file, ',', false)
+		return NewCSVWriter(file, CSVStyle{Separator: ','})
 	}
 	return &ndjsonWriter{Writer: bufio.NewWriterSize(file, 64<<10)}
 }
 
-// NewCSVWriter returns a writer of CSV with a separator, which is one of [Separators], and
-// with a byte order mark if hasMark is set: Excel takes a file without one for another
-// encoding.
-func NewCSVWriter(file io.Writer, separator byte, hasMark bool) Writer {
+// CSVStyle is how a CSV file is written.
+type CSVStyle struct {
+	Separator byte // one of [Separators]
+	HasMark   bool // begins with a byte order mark: Excel takes a file without one for another encoding
+	HasETag   bool // has the version of each plant, for an update
+}
+
+// NewCSVWriter returns a writer of CSV.
+func NewCSVWriter(file io.Writer, style CSVStyle) Writer {
 	output := bufio.NewWriterSize(file, 64<<10)
-	if hasMark {
+	if style.HasMark {
 		_, _ = output.WriteString(byteOrderMark) // the Writer returns its error later
 	}
-	_, _ = output.WriteString(strings.ReplaceAll(header, ",", string(separator)) + "\n")
-	return csvWriter{output, separator}
+	columns := members
+	if style.HasETag {
+		columns = append(slices.Clone(members), etag)
+	}
+	_, _ = output.WriteString(strings.Join(names(columns), string(style.Separator)) + "\n")
+	return csvWriter{Writer: output, separator: style.Separator, columns: columns, isGuarded: style.HasETag}
 }
 
 const byteOrderMark = "\ufeff"

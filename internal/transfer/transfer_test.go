@@ -344,7 +344,7 @@ func TestIgnoredColumns(t *testing.T) {
 func TestSeparators(t *testing.T) {
 	for name, separator := range transfer.Separators {
 		var file strings.Builder
-		w := transfer.NewCSVWriter(&file, separator, true)
+		w := transfer.NewCSVWriter(&file, transfer.CSVStyle{Separator: separator, HasMark: true})
 		for _, plant := range awkward {
 			must.NoError(t, w.Write(plant))
 		}

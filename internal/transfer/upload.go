@@ -35,6 +35,8 @@ type Upload struct {
 	Stored  func(plants int) // is called with the number of plants that were stored
 	Refuse  func(RowError)   // is called with each refused row, in the order of the file
 	Rejects io.Writer        // receives the refused rows as a file that can be imported; may be nil
+	Update  bool             // makes plants that are stored already equal to their rows
+	Updated int              // by Run
 
 	requests chan struct{}  // limits the concurrent requests
 	created  client.Created // by the batches that were reported
@@ -51,6 +53,7 @@ type rowBatch struct {
 	isLast  bool
 	err     error // ended the reading after these rows
 	created client.Created
+	updated int
 }
 
 // Run stores the plants of reader, and returns how many are in the store. Its error is nil
@@ -134,7 +137,17 @@ func (u *Upload) store(ctx context.Context, batch *rowBatch) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if err := u.storeRows(ctx, batch, batch.rows); err != nil {
+	rows := batch.rows
+	if u.Update {
+		var err error
+		if rows, err = u.updateVersions(ctx, batch); err != nil {
+			return fmt.Errorf("update the plants: %w", err)
+		}
+	}
+	if len(rows) == 0 {
+		return batch.err
+	}
+	if err := u.storeRows(ctx, batch, rows); err != nil {
 		return fmt.Errorf("store the plants: %w", err)
 	}
 	return batch.err
@@ -144,6 +157,7 @@ func (u *Upload) store(ctx context.Context, batch *rowBatch) error {
 func (u *Upload) report(reader *Reader, batch *rowBatch) error {
 	u.rows += len(batch.rows)
 	add(&u.created, batch.created)
+	u.Updated += batch.updated
 	slices.SortStableFunc(batch.refused, func(one, other RowError) int { return cmp.Compare(one.Line, other.Line) })
 	var text []byte
 	for _, refused := range batch.refused {
@@ -193,6 +207,9 @@ func isRefusal(response client.Error) bool {
 // storeWithoutCulprits stores what it can of rows of which the service has refused at least
 // one.
 func (u *Upload) storeWithoutCulprits(ctx context.Context, batch *rowBatch, rows []Row, refusal client.Error) error {
+	if len(rows) == 1 && u.Update && refusal.Code == client.ErrIDTaken {
+		return u.update(ctx, batch, rows[0])
+	}
 	if len(rows) == 1 {
 		batch.refused = append(batch.refused, RowError{Line: rows[0].Line, Reason: reason(rows[0], refusal), text: rows[0].text})
 		return nil

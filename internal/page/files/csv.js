@@ -98,11 +98,11 @@ export function wrongColumns(columns) {
 /** The rows of a file with what is wrong in them. A row without an id gets one later.
  *  @type {(records: {line: number, fields: {value: string, quoted: boolean}[], fault: string}[], columns: string[]) => Row[]} */
 function rowsOf(records, columns) {
-  const seen = new Map();
+  const [seen, isGuarded] = [new Map(), columns.includes("etag")];
   return records.map(({ line, fields, fault }) => {
     const field = (/** @type {string} */ name) => fields[columns.indexOf(name)];
     const given = names.filter((name) => name === "name" || field(name)?.value || field(name)?.quoted);
-    const content = Object.fromEntries(given.map((name) => [name, plain(field(name)?.value)]));
+    const content = Object.fromEntries(given.map((name) => [name, isGuarded ? plain(field(name)?.value) : (field(name)?.value ?? "")]));
     const plant = /** @type {Row["plant"]} */ ({ id: field("id")?.value.trim() ?? "", ...content });
     const isShort = fields.length !== columns.length && `the row has ${fields.length} fields but the header has ${columns.length} columns`;
     const isNothing = !plant.id && !plant.name.trim() && "id is missing, and so is the name";
@@ -123,9 +123,9 @@ export const unknownColumns = (unknown) =>
 
 // A spreadsheet runs a cell that begins like a formula, in some languages also with a full-width sign (OWASP, CSV
 // injection), so such a text gets an apostrophe in a download. So does one that has it already, so that an import can take
-// it away again.
+// it away again: of a file with the column etag, as of plantstore export --etag. Others have the texts as they are.
 const guarded = (/** @type {string} */ text) => (/^'*[=+\-@＝＋－＠\t\r\n]/.test(text) ? `'${text}` : text);
-const plain = (text = "") => (/^'+[=+\-@＝＋－＠\t\r\n]/.test(text) ? text.slice(1) : text);
+const plain = (text = "") => (/^'*[=+\-@＝＋－＠\t\r\n]/.test(text) ? text.replace(/^'/, "") : text);
 const quote = (/** @type {string} */ text) => (/[",;\t\r\n]|^$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
 /** A line of a download. @type {(plant: Plant, separator: string) => string} */
