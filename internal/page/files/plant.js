@@ -250,6 +250,7 @@ export function rights() {
   if (isDirty()) return;
   if (plant && isOpen()) fill(plant);
   else if (opened === "new") name.readOnly = tag.readOnly = !isWriter();
+  else if (isOpen() && form.hidden) past(view.plant ?? ""); // of a plant that is deleted
 }
 
 const submit = once(save);
