@@ -58,7 +58,7 @@ export const refresh = calm(() => {
 
 /** A part of the table without rows. */
 function room() {
-  return make("tbody", { "aria-hidden": "true" }, make("tr", {}, make("td", { colspan: "4" })));
+  return make("tbody", { "aria-hidden": "true" }, make("tr", {}, make("td", { colspan: "2" })));
 }
 
 /** Makes it as tall as some rows. @type {(part: HTMLTableSectionElement, count: number) => void} */

@@ -77,7 +77,7 @@ async function look(page, what) {
     wrong.push(...violations.flatMap(({ id, nodes }) => nodes.map((it) => `${id}, in ${what}, ${colorScheme}: ${it.html}`)));
     const { width: given, height } = page.viewportSize();
     for (const width of pictures ? [1280, 768, 390] : [given]) {
-      if (width !== given) await page.setViewportSize({ width, height });
+      if (pictures) await page.setViewportSize({ width, height });
       const [needed, wide] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
       if (needed > wide) wrong.push(`too wide, in ${what}: ${needed} in ${wide}`);
       if (pictures) await page.screenshot({ path: `${pictures}/page-${what}-${width}-${colorScheme}.png` });
@@ -1199,6 +1199,8 @@ describe("the page", { concurrency: 2 }, () => {
       await page.locator("#select-all").click();
       await until(() => text(page, "#bulk-text"), `All ${found} plants selected`);
       await look(page, `all-${what}`);
+      const widths = () => page.locator("#plants").evaluate((it) => [it.offsetWidth, it.querySelector("tr[data-id]").offsetWidth]);
+      assert.equal(...(await widths()), "the rows are as wide as the table");
       await api("PUT", "/plants/10210", { name: "Acer 210", tag: "theirs" }); // not in the table
       await api("DELETE", "/plants/10211");
       await page.locator("#bulk-tag").fill("mine");
@@ -1210,6 +1212,9 @@ describe("the page", { concurrency: 2 }, () => {
       assert.equal((await api("GET", "/plants:count?tag=mine")).count, found - 2);
       assert.equal(await page.locator("#select-all").isChecked(), false);
       await page.locator("#done summary").click();
+      const { x, width } = await page.locator("#done > div").boundingBox();
+      assert.ok(x >= 0 && x + width <= options.viewport.width, `the list is from ${x} to ${x + width}`);
+      await look(page, `done-${what}`);
       await page.locator("#done-list button").click();
       await until(() => text(page, "#done-list"), `${found - 2} plants of ${found - 2} are as before.`);
       assert.equal((await api("GET", "/plants:count?tag=mine")).count, 0);
