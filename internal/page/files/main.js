@@ -175,8 +175,9 @@ addEventListener("keydown", (e) => {
 });
 
 const given = takeToken();
-const failed = await signedIn().then(() => "", (error) => `You are not signed in: ${error.message}`);
+const result = await signedIn().catch((error) => `You are not signed in: ${error.message}`);
 filter.start(viewed);
 for (const part of [table, plant, files, output, charts, bulk, done]) part.start();
-if (failed) ask(failed);
+if (typeof result === "string") ask(result);
 else await beginWith(given);
+if (result === true) proceed();

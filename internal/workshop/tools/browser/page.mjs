@@ -438,6 +438,7 @@ describe("the page", { concurrency: 2 }, () => {
       await page.locator("button[type=submit]").click(); // consents
       await until(() => text(page, "#count"), figs, "the search stays");
       assert.equal(page.url(), `${address}/?q=Ficus`, "nothing of the provider stays in the address");
+      assert.equal(await focused(page), "search", "where a person continues");
       assert.equal(tokens[0].get("grant_type"), "authorization_code");
       assert.ok(tokens[0].get("code_verifier").length >= 43);
       assert.equal(await page.evaluate(() => JSON.stringify([sessionStorage, localStorage]).includes("ey")), false, "tokens are in memory only");
