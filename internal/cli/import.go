@@ -33,7 +33,7 @@ columns.
 
 With --update a row also changes the plant that is stored already. If the row has an etag, as in a
 download of the page or with export --etag, it is refused when someone else has changed or deleted
-the plant since. A CSV file without the column tag changes no tag.
+the plant since. A CSV file without the column tag changes no tag. --dry-run says first what would change.
 
 The exit status is 0 if every row is stored, 2 if rows were refused, 3 if the service is not
 available, 4 if it does not accept the token, 130 after Ctrl-C, and 1 for any other failure.
@@ -44,6 +44,7 @@ available, 4 if it does not accept the token, 130 after Ctrl-C, and 1 for any ot
 			formatFlag("read"),
 			// A variable that is set by mistake would lose data, so they have none.
 			&cli.BoolFlag{Name: "update", Usage: "make the plants that are stored already equal to their rows"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "with --update, say what would change, and store nothing"},
 			&cli.StringSliceFlag{Name: "ignore-column", Usage: "import a CSV file without its column `NAME`, which is not one of a plant; may be repeated"},
 			textFlag("rejects", "", "write the refused rows to `FILE`, with line and reason, in the format of the "+
 				"imported file; it must not exist"),
@@ -52,6 +53,9 @@ available, 4 if it does not accept the token, 130 after Ctrl-C, and 1 for any ot
 		Action: func(ctx context.Context, command *cli.Command) error {
 			if command.NArg() != 1 || command.Args().First() == "" {
 				return errors.New("import takes the name of one file, or - for stdin: write plantstore import plants.csv")
+			}
+			if command.Bool("dry-run") && !command.Bool("update") {
+				return errors.New("--dry-run says what --update would change: add --update")
 			}
 			name := command.Args().First()
 			format, err := chooseFormat(command.String("format"), name, "", "; a spreadsheet must be saved as CSV UTF-8 first")
@@ -96,7 +100,7 @@ func importFile(
 		return err
 	}
 	defer in.Close()
-	u := transfer.Upload{Service: service, Update: command.Bool("update")}
+	u := transfer.Upload{Service: service, Update: command.Bool("update"), DryRun: command.Bool("dry-run")}
 	if rejects := command.String("rejects"); rejects != "" {
 		var keep func(error) error
 		if u.Rejects, keep, err = createRejects(sys, command, rejects, in); err != nil {
@@ -106,6 +110,7 @@ func importFile(
 	}
 	progress := startProgress(sys.stderr, size, service)
 	u.Stored = func(plants int) { progress.plants.Add(int64(plants)) }
+	u.Change = func(change transfer.RowChange) { progress.say(change.String()) }
 	u.Refuse = func(bad transfer.RowError) {
 		progress.refused.Add(1)
 		progress.say(bad.Error())
@@ -132,6 +137,9 @@ func importFile(
 		fmt.Fprintf(sys.stdout, ", %s new or already there", comma(counts.Unknown))
 	}
 	fmt.Fprintf(sys.stdout, ", in %v\n", progress.elapsed())
+	if err == nil && u.DryRun {
+		fmt.Fprintln(sys.stdout, "nothing was stored: this was a dry run")
+	}
 	if err == nil && refused > 0 {
 		return statusError{fmt.Errorf("import: %s of %s rows were refused: correct them and run it again; "+
 			"no plant is stored twice", humanize.Comma(refused), humanize.Comma(stored+refused)), statusRefused}

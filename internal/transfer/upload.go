@@ -36,6 +36,8 @@ type Upload struct {
 	Refuse  func(RowError)   // is called with each refused row, in the order of the file
 	Rejects io.Writer        // receives the refused rows as a file that can be imported; may be nil
 	Update  bool             // makes plants that are stored already equal to their rows
+	DryRun  bool             // stores nothing, and counts what an update would do
+	Change  func(RowChange)  // is called with each row that a dry run would update, in the order of the file
 	Updated int              // by Run
 
 	requests chan struct{}  // limits the concurrent requests
@@ -54,6 +56,7 @@ type rowBatch struct {
 	err     error // ended the reading after these rows
 	created client.Created
 	updated int
+	changes []RowChange // of a dry run
 }
 
 // Run stores the plants of reader, and returns how many are in the store. Its error is nil
@@ -140,7 +143,7 @@ func (u *Upload) store(ctx context.Context, batch *rowBatch) error {
 	rows := batch.rows
 	if u.Update {
 		var err error
-		if rows, err = u.updateVersions(ctx, batch); err != nil {
+		if rows, err = u.updateEach(ctx, batch); err != nil {
 			return fmt.Errorf("update the plants: %w", err)
 		}
 	}
@@ -158,6 +161,9 @@ func (u *Upload) report(reader *Reader, batch *rowBatch) error {
 	u.rows += len(batch.rows)
 	add(&u.created, batch.created)
 	u.Updated += batch.updated
+	for _, change := range batch.changes {
+		u.Change(change)
+	}
 	slices.SortStableFunc(batch.refused, func(one, other RowError) int { return cmp.Compare(one.Line, other.Line) })
 	var text []byte
 	for _, refused := range batch.refused {
