@@ -37,7 +37,7 @@ function download(plants, isMore) {
 /** Prints plants. The table has only the rows near the window, so there is another one for paper.
  *  @type {(plants: Plant[], isMore: boolean) => string} */
 function print(plants, isMore) {
-  const sought = [view.q, view.tag].filter((it) => it).map((it) => `, “${brief(it ?? "")}”`).join("");
+  const sought = [view.q, view.tag ?? view.begin].filter((it) => it).map((it) => `, “${brief(it ?? "")}”`).join("");
   const amount = isMore ? `The first ${counted(plants.length, "plant")}` : counted(plants.length, "plant");
   $("printed-title").textContent = `${amount}${sought}`;
   const cells = plants.map(({ id, name, tag, updated_at: at }) => [id, shown(name).trim() || "(no name)", shown(tag), time(at)]);
