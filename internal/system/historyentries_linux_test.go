@@ -58,7 +58,7 @@ func (h *histories) checkEntries(id int64) {
 	for number := range historyClients {
 		by := nameOfClient(number)
 		if n := deletes[by]; n < acknowledged[by] || n > acknowledged[by]+unknown[by] {
-			h.t.Errorf("%s has deleted plant %d %d times, and %d times nobody knows; the history has %d of it",
+			h.t.Errorf("%s has deleted plant %d %d times, and perhaps another %d times; the history has %d of it",
 				by, id, acknowledged[by], unknown[by], n)
 		}
 	}
