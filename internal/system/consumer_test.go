@@ -23,15 +23,13 @@ func TestClientsInAnotherModule(t *testing.T) {
 	must.HaveTime(t)
 	t.Parallel()
 	code := goCode(t, "api/README.md", 2)
-	lines := goCode(t, "README.md", 1)[0]
-	dir := buildConsumers(t, readmeProgram(lines), map[string]string{
+	dir := buildConsumers(t, code[0], map[string]string{
 		"generated/main.go":   readme(t, "internal/system/testdata/consumer/main.go"),
 		"client/main.go":      code[0],
 		"client/main_test.go": code[1],
 	})
 	t.Run("generated client", func(t *testing.T) { t.Parallel(); testGeneratedClient(t, filepath.Join(dir, "bin", "generated")) })
 	t.Run("program of api/README.md", func(t *testing.T) { t.Parallel(); testClientProgram(t, dir, code) })
-	t.Run("lines of README.md", func(t *testing.T) { t.Parallel(); testReadmeLines(t, filepath.Join(dir, "consumer"), lines) })
 }
 
 // The generated client handles every response of the service.
@@ -101,39 +99,6 @@ func testClientProgram(t *testing.T, dir string, code []string) {
 	run("unknown", "plantstore: create plant 1: credentials not valid (401 Unauthorized, error 40101)\n")
 }
 
-// The lines in README.md are few. They create a plant and list it, on the address in
-// the lines.
-func testReadmeLines(t *testing.T, path, lines string) {
-	if n := strings.Count(lines, "\n"); n > 20 {
-		t.Errorf("README.md has %d lines of Go, want at most 20", n)
-	}
-	r := program.Serve(t, "sqlite::memory:")
-	for range 2 { // a repeated create is safe
-		if got, want := runConsumer(t, path, "SERVER="+r.URL, "TOKEN="+r.Token), "1 Ficus lyrata\n"; got != want {
-			t.Errorf("the lines in README.md print %q, want %q", got, want)
-		}
-	}
-}
-
-// readmeProgram returns a program of the lines in README.md, with the address in SERVER
-// for the one in the lines.
-func readmeProgram(lines string) string {
-	return `package main
-
-import (
-	"context"
-	"fmt"
-	"log"
-	"os"
-
-	"github.com/plantstore/plantstore/api/client"
-)
-
-func main() {
-	ctx := context.Background()
-` + strings.Replace(lines, `"http://127.0.0.1:8080"`, `os.Getenv("SERVER")`, 1) + "}\n"
-}
-
 // goCode returns the Go code of a page, which has n blocks of it.
 func goCode(t *testing.T, name string, n int) (blocks []string) {
 	t.Helper()
@@ -161,7 +126,7 @@ func buildConsumers(t *testing.T, source string, files map[string]string) (dir s
 		"main.go": source,
 	})
 	typed := 0
-	for _, c := range commands(readme(t, "README.md")) {
+	for _, c := range commands(readme(t, "api/README.md")) {
 		// In a link to the clone every package would be compiled again.
 		args := strings.Fields(strings.Replace(c.line, "../plantstore", root, 1))
 		if args[0] == "go" && args[1] != "install" { // make test-install installs the program
@@ -170,7 +135,7 @@ func buildConsumers(t *testing.T, source string, files map[string]string) (dir s
 		}
 	}
 	if typed != 2 {
-		t.Errorf("README.md has %d go commands, want 2", typed)
+		t.Errorf("api/README.md has %d go commands, want 2", typed)
 	}
 	writeFiles(t, dir, files)
 	goCommand(t, dir, "build", "-ldflags=-w", "-o", "bin"+string(filepath.Separator), "./generated", "./client")
