@@ -352,7 +352,7 @@ func TestLoop(t *testing.T) {
 // have the same version: there is no network.
 func TestCompat(t *testing.T) {
 	if os.Getenv("PLANTSTORE_TEST_SPECFIRST") == "" {
-		t.Skip("compiles oasdiff: .ci/drill specfirst")
+		t.Skip("needs a minute: .ci/drill specfirst")
 	}
 	modules, err := filepath.Abs("../../internal/workshop/tools/go.mod")
 	must.NoError(t, err)
