@@ -99,13 +99,18 @@ func (c Cause) String() string {
 	if c.Known != "" {
 		return text + "; known: " + c.Known
 	}
-	tests := c.Tests[0]
-	if more := len(c.Tests) - 1; more > 0 {
-		tests += fmt.Sprintf("; and %d more", more)
-	}
 	broken := strings.ReplaceAll(c.shown(), "\n\t", "\n  ")
-	return text + c.where() + "\n  broken: " + broken + "\n  tests:  " + tests
+	return text + c.where() + "\n  broken: " + broken + "\n  tests:  " + c.found()
 }
 
 // shown is what the first failure has shown, without the id.
 func (c Cause) shown() string { return strings.TrimPrefix(c.First.String(), "["+c.First.ID()+"] ") }
+
+// found are the tests that have found the cause, in short: that a read succeeds may be the fault of a deletion, which
+// the test tells.
+func (c Cause) found() string {
+	if more := len(c.Tests) - 1; more > 0 {
+		return fmt.Sprintf("%s; and %d more", c.Tests[0], more)
+	}
+	return c.Tests[0]
+}

@@ -25,7 +25,7 @@ func (r Report) Annotations(w io.Writer, file string, line func(operation string
 			}
 		}
 		title := fmt.Sprintf("[%s] %s", cause.ID, cause.Cause)
-		if _, err := fmt.Fprintf(w, "::error %stitle=%s::%s\n", at, inProperty(title), inMessage(cause.shown())); err != nil {
+		if _, err := fmt.Fprintf(w, "::error %stitle=%s::%s\n", at, inProperty(title), inMessage(cause.shown()+"\n\ttests:  "+cause.found())); err != nil {
 			return err
 		}
 	}
@@ -45,7 +45,8 @@ func inProperty(text string) string { return propertyEscapes.Replace(text) }
 // mostInMarkdown is how many causes a summary shows.
 const mostInMarkdown = 10
 
-// Markdown writes how much was tested, and the first causes with a request each, as the summary of a job of GitHub Actions.
+// Markdown writes how much was tested, the first causes with a request each, and what is not tested, as the summary of a job of
+// GitHub Actions.
 func (r Report) Markdown(w io.Writer) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "### %s %s\n\n%d promises kept, %d broken, %d not tested\n", r.Title, r.Version, r.Kept, r.Broken, r.NotTested)
@@ -57,7 +58,7 @@ func (r Report) Markdown(w io.Writer) error {
 			left++
 		default:
 			shown++
-			fmt.Fprintf(&text, "\n**%s** `%s`\n\n%s\n", escapedMarkdown(cause.Cause), cause.ID, fenced(cause.shown()))
+			fmt.Fprintf(&text, "\n**%s** `%s`\n\n%s\n", escapedMarkdown(cause.Cause), cause.ID, fenced(cause.shown()+"\n\ttests:  "+cause.found()))
 		}
 	}
 	if left > 0 {
@@ -65,6 +66,11 @@ func (r Report) Markdown(w io.Writer) error {
 	}
 	if shown > 0 {
 		fmt.Fprintf(&text, "\nDraw the same values again: `--seed %d`\n", r.Seed)
+	}
+	var notTested strings.Builder
+	r.writeNotTested(&notTested)
+	if notTested.Len() > 0 {
+		fmt.Fprintf(&text, "\n%s\n", fenced(strings.TrimSpace(notTested.String())))
 	}
 	_, err := io.WriteString(w, text.String())
 	return err
