@@ -34,6 +34,7 @@ func TestRightServices(t *testing.T) {
 		"projects":               {service: projects},
 		"passwords":              {service: passwords},
 		"sessions":               {service: sessions},
+		"loans":                  {service: loans},
 		"unique-names":           {service: tags},
 		"two-schemes":            {service: twoSchemes, header: basic},
 		"wrapped":                {service: wrapped},

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"math"
 	"mime"
 	"net/http"
 	"regexp"
@@ -276,6 +278,47 @@ func sessions() *http.ServeMux {
 			return 0, nil, refused{http.StatusNotFound, "there is none"}
 		}
 		return http.StatusOK, object{"user": object{"id": 1}}, nil
+	}))
+	return mux
+}
+
+// loans are of members. Both have numbers that the client chooses; there is no way to read a member.
+func loans() *http.ServeMux {
+	mux, kept, members := http.NewServeMux(), newShelf(), map[float64]bool{}
+	positive := func(value any) bool {
+		number, isNumber := value.(float64)
+		return isNumber && number >= 1 && number <= 999_999 && number == math.Trunc(number)
+	}
+	mux.Handle("POST /members", kept.locked(func(r *http.Request) (int, any, error) {
+		one, err := readObject(r, map[string]member{"id": {true, positive}, "name": {true, ofLength(1, 80)}})
+		switch {
+		case err != nil:
+			return 0, nil, err
+		case members[one["id"].(float64)]:
+			return 0, nil, refused{http.StatusConflict, "the id is taken"}
+		}
+		members[one["id"].(float64)] = true
+		return http.StatusCreated, one, nil
+	}))
+	mux.Handle("POST /loans", kept.locked(func(r *http.Request) (int, any, error) {
+		loan, err := readObject(r, map[string]member{"id": {true, positive}, "member": {true, positive}})
+		switch {
+		case err != nil:
+			return 0, nil, err
+		case !members[loan["member"].(float64)]:
+			return 0, nil, refused{http.StatusNotFound, "there is no such member"}
+		case kept.kept[int(loan["id"].(float64))] != nil:
+			return 0, nil, refused{http.StatusConflict, "the id is taken"}
+		}
+		kept.kept[int(loan["id"].(float64))] = loan
+		return http.StatusCreated, loan, nil
+	}))
+	mux.Handle("GET /loans", kept.locked(func(*http.Request) (int, any, error) {
+		return http.StatusOK, slices.AppendSeq([]object{}, maps.Values(kept.kept)), nil
+	}))
+	mux.Handle("GET /loans/{id}", kept.locked(func(r *http.Request) (int, any, error) {
+		loan, err := kept.find(r)
+		return http.StatusOK, loan, err
 	}))
 	return mux
 }

@@ -107,10 +107,17 @@ var elsewhere = []int{
 func accepted(known *draft.Drafts, x scenario.Interaction, promise scenario.Promise) error {
 	isCondition := x.HasRequestHeader("If-Match", "If-None-Match") // it may have another form than the ETags of the service
 	isUnclear := slices.Contains(wrongValue, x.Status) && (promise == (scenario.Promise{}) || isCondition)
-	if !isDeclared(known, x) && (isUnclear || slices.Contains(elsewhere, x.Status)) {
+	if namesUnknown(known, x) || !isDeclared(known, x) && (isUnclear || slices.Contains(elsewhere, x.Status)) {
 		return scenario.NotTested(fmt.Sprintf("it is refused with %d, for a reason that the document does not say", x.Status))
 	}
 	return known.Judge.Accepted(x, promise)
+}
+
+// namesUnknown reports whether a request was refused because something does not exist that only its body can name: its path has no
+// parameter.
+func namesUnknown(known *draft.Drafts, x scenario.Interaction) bool {
+	operation := known.Document.Serving(x.Method, x.Path)
+	return x.Status == http.StatusNotFound && len(x.RequestBody) > 0 && operation != nil && len(operation.PathNames) == 0
 }
 
 // isDeclared reports whether a request is of a resource that was not inferred.
