@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
@@ -29,13 +28,11 @@ import (
 //go:embed testdata/library.yaml
 var libraryDocument string
 
-// libraryRead is the document, which is read once.
-var libraryRead = sync.OnceValues(func() (*document.Document, error) { return document.Parse([]byte(libraryDocument)) })
-
-// library is what is known of the service of libraryDocument. The options may declare resources.
+// library is what is known of the service of libraryDocument. The options may declare resources. The document is read each time:
+// resources.Find writes into it what bodies wrap.
 func library(t *testing.T, declared ...scenario.Resource) *Drafts {
 	t.Helper()
-	read, err := libraryRead()
+	read, err := document.Parse([]byte(libraryDocument))
 	must.NoError(t, err)
 	generator := values.New(values.Settings{Values: map[string]string{"X-Note": "given"}})
 	found := resources.Find(read, generator, resources.Declarations{Resources: declared})
