@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"mime"
 	"net/http"
 	"regexp"
@@ -285,12 +284,20 @@ func sessions() *http.ServeMux {
 // loans are of members. Both have numbers that the client chooses; there is no way to read a member.
 func loans() *http.ServeMux {
 	mux, kept, members := http.NewServeMux(), newShelf(), map[float64]bool{}
-	positive := func(value any) bool {
-		number, isNumber := value.(float64)
-		return isNumber && number >= 1 && number <= 999_999 && number == math.Trunc(number)
+	for id := range 20 { // those of the example that the service begins with
+		members[float64(id)] = true
+	}
+	number := func(value any) bool { // of 32 bits
+		given, isNumber := value.(float64)
+		return isNumber && given == float64(int32(given))
+	}
+	date := func(value any) bool {
+		text, isText := value.(string)
+		_, err := time.Parse(time.DateOnly, text)
+		return isText && err == nil
 	}
 	mux.Handle("POST /members", kept.locked(func(r *http.Request) (int, any, error) {
-		one, err := readObject(r, map[string]member{"id": {true, positive}, "name": {true, ofLength(1, 80)}})
+		one, err := readObject(r, map[string]member{"id": {true, number}, "name": {true, ofLength(1, 80)}})
 		switch {
 		case err != nil:
 			return 0, nil, err
@@ -301,7 +308,7 @@ func loans() *http.ServeMux {
 		return http.StatusCreated, one, nil
 	}))
 	mux.Handle("POST /loans", kept.locked(func(r *http.Request) (int, any, error) {
-		loan, err := readObject(r, map[string]member{"id": {true, positive}, "member": {true, positive}})
+		loan, err := readObject(r, map[string]member{"id": {true, number}, "member": {true, number}, "due": {true, date}})
 		switch {
 		case err != nil:
 			return 0, nil, err

@@ -32,7 +32,7 @@ export async function remove({ id, etag }) {
   apply([{ id }]);
 }
 
-/** Takes a change of a plant back, if nobody has changed it since. Undefined is the state of a plant that is not there.
+/** Takes a change of a plant back, unless the plant was changed since. Undefined is the state of a plant that is not there.
  *  @type {(before: Plant | undefined, after: Plant | undefined) => Promise<Plant | undefined>} */
 export async function restore(before, after) {
   if (before) return store(before.id, { name: before.name, ...(before.tag !== undefined && { tag: before.tag }) }, after?.etag);

@@ -93,7 +93,7 @@ async function learn() {
   if (isReadOnly) setTimeout(learn, 10_000);
 }
 
-/** Gives the focus to where a person continues who has signed in: what had it before, or the search. */
+/** After signing in, gives the focus to what had it before, or to the search. */
 function proceed() {
   const at = left instanceof HTMLElement && left.checkVisibility() ? left : input("search");
   at.focus();

@@ -73,8 +73,8 @@ function fill(stored, note = "") {
   if (wasConflict) $("panel-title").focus();
 }
 
-/** Shows the last changes of a plant, and lets a writer bring back a state: on the condition that nobody has
- *  changed the plant since. @param {string} id */
+/** Shows the last changes of a plant, and lets a writer bring back a state, unless the
+ *  plant was changed since. @param {string} id */
 const past = (id) => void recent(id, plant, isWriter() ? (content) => once(async () => {
   const headers = plant ? { "If-Match": `"${plant.etag}"` } : { "If-None-Match": "*" };
   const { body: stored } = await send("put", "/plants/{id}", { id, body: content, headers: /** @type {Record<string, string>} */ (headers) });

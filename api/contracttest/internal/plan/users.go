@@ -49,7 +49,7 @@ type way struct {
 const (
 	toList = iota
 	toRead
-	toCall // below the thing: to like what somebody else has written is right, whoever may change it
+	toCall // below the thing: a comment on it is right, also where only its owner may change it
 	toChange
 )
 

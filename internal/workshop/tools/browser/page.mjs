@@ -1461,7 +1461,7 @@ describe("the page", { concurrency: 2 }, () => {
     assert.deepEqual(stored.map(({ id, name, tag }) => [id, name, tag]), [["9003", "Möhre", "Doldenblütler"], ["9004", "Petersilie", "Doldenblütler"]]);
   });
 
-  check("a download is edited as a spreadsheet and comes back, and nobody's work is lost", { statuses: [400, 412] }, async ({ start }) => {
+  check("a download is edited as a spreadsheet and comes back, and no work is lost", { statuses: [400, 412] }, async ({ start }) => {
     const { api, open } = await start([], species);
     const page = await open("?tag=Rosaceae");
     await until(() => text(page, "#count"), (it) => /^\d+ plants$/.test(it));
