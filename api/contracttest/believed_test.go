@@ -151,7 +151,7 @@ func TestWrongServices(t *testing.T) {
 			"view-counter", "      operationId: getThing\n      responses:\n", "      operationId: getThing\n      responses:\n        '404': {description: none}\n",
 			forgetsMissing, "getThing: unknown resource refused with 400",
 		},
-		"renames others": {"view-counter", "", "", renamesOthers, "sequence, addThing: a deletion changes no other resource"},
+		"renames others": {"view-counter", "", "", renamesOthers, "addThing: a deletion of one resource changes another one"},
 	} {
 		document, err := os.ReadFile("testdata/believed/" + c.document + ".yaml")
 		must.NoError(t, err)

@@ -96,7 +96,7 @@ func TestWrongCreate(t *testing.T) {
 	t.Parallel()
 	for flaw, want := range map[string][]string{
 		"what is created is lost":        {"createTool: what it creates is not found", "listTools: pages lack what exists"},
-		"a create ignores a member":      {"createTool: note is not what was sent", "sequence, createTool: Location leads to the resource"},
+		"a create ignores a member":      {"createTool: Location does not lead to what it creates", "createTool: note is not what was sent"},
 		"the ETag is the same after PUT": {"replaceTool leaves the ETag as it was"},
 		"the offset is ignored":          {"listShelves: pages have a resource twice"},
 	} {

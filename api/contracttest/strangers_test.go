@@ -75,9 +75,9 @@ var strangers = []struct {
 	},
 	{
 		patchResetsTags, "patchTicket: leaves the others as they are (JSON Merge Patch, RFC 7396)",
-		"a read sees a change: was sent tags",
+		"a read does not show a change: was sent tags",
 	},
-	{patchIgnoresNull, "patchTicket: null clears assignee and dueOn", "a read sees a change: was sent"},
+	{patchIgnoresNull, "patchTicket: null clears assignee and dueOn", "a read does not show a change: was sent"},
 	{
 		putMerges, "replaceTicket: A member that the request leaves out gets its default.",
 		"a replacement removes what it does not have",

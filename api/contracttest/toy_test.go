@@ -81,23 +81,23 @@ var toyFaults = []toyFault{
 	},
 	{
 		of: "desks", name: "a note is written for a desk that does not exist", Fault: toy.Fault{At: "^POST /desks/[0-9]+/notes$", Before: plantsDesk},
-		want: []string{"createNote, effect of parameter deskId"},
+		want: []string{"createNote: parameter deskId does not have its effect"},
 	},
 	{
 		of: "desks", name: "a note is read below any desk", Fault: toy.Fault{At: "^GET /desks/[0-9]+/notes/[0-9]+$", Before: toy.Anywhere},
-		want: []string{"sequence, createNote: what is under another parent is not found"},
+		want: []string{"createNote: what is under another parent is found"},
 	},
 	{
 		of: "desks", name: "a note is deleted below any desk", Fault: toy.Fault{At: "^DELETE /desks/[0-9]+/notes/[0-9]+$", Before: toy.Anywhere},
-		want: []string{"sequence, createNote: what is under another parent is not found"},
+		want: []string{"createNote: what is under another parent is found"},
 	},
 	{
 		of: "desks", name: "any note is pinned", Fault: toy.Fault{At: "/pin$", After: toy.Responds(http.StatusNoContent)},
-		want: []string{"pinNote, effect of parameter noteId"},
+		want: []string{"pinNote: parameter noteId does not have its effect"},
 	},
 	{
 		of: "desks", name: "a list has the notes of all desks", Fault: toy.Fault{At: "^GET /desks/[0-9]+/notes$", Before: toy.Together},
-		want: []string{"sequence, createNote: what is under another parent is not found"},
+		want: []string{"createNote: what is under another parent is found"},
 	},
 
 	// A document that says less than the service wants hides nothing that is wrong.
@@ -115,7 +115,7 @@ var toyFaults = []toyFault{
 	},
 	{
 		of: "texts", name: "cannot store a place, and reads another text", Fault: toy.Fault{At: "^GET", After: toy.Member("text", "another")}, wants: failsOnPlace,
-		want: []string{"addText responds with 500", "sequence, addText: a read sees a create"},
+		want: []string{"addText responds with 500", "addText: a read does not show what was created"},
 	},
 	{
 		of: "herbs", name: "refuses what no schema names", wants: refusesMembers(func(o map[string]any) bool { return o["unknown-member"] != nil }),
@@ -129,15 +129,15 @@ var toyFaults = []toyFault{
 	// What is stored.
 	{
 		of: "jobs", name: "has another default", Fault: toy.Fault{Before: func(g *toy.Garden, _ *http.Request) { g.Defaults["retries"] = 0 }},
-		want: []string{"sequence, createJob: what is left out has its default"},
+		want: []string{"createJob: what is left out does not have its default"},
 	},
 	{
 		of: "books", name: "ignores a filter that may be null", Fault: toy.Fault{At: "^GET /books[?]", Before: toy.Without("year")},
-		want: []string{"listBooks, effect of parameter year"},
+		want: []string{"listBooks: parameter year does not have its effect"},
 	},
 	{
 		of: "memos", name: "all creates lead to one memo", Fault: toy.Fault{At: "^POST", After: toy.Header("Location", "/memos/1001")},
-		want: []string{"createMemo: two resources have one identity", "sequence, createMemo: Location leads to the resource", "sequence, createMemo: a read sees a create"},
+		want: []string{"createMemo: two resources have one identity", "createMemo: Location does not lead to what it creates", "createMemo: a read does not show what was created"},
 	},
 	{
 		of: "shelves", name: "stores what it refuses", edits: []string{"room: {type: string, maxLength: 30}", "room: {type: string}"}, wants: storesRefused,
@@ -185,11 +185,11 @@ var toyFaults = []toyFault{
 	},
 	{
 		of: "text orders", name: "skips an order of a page", Fault: toy.Fault{At: "^GET /orders([?]|$)", After: toy.Items(butFirst)},
-		want: []string{"listOrders, default of parameter limit", "listOrders, effect of parameter limit", "listOrders, effect of parameter name", "listOrders: pages lack what exists"},
+		want: []string{"listOrders: without parameter limit it is not as with its default", "listOrders: parameter limit does not have its effect", "listOrders: parameter name does not have its effect", "listOrders: pages lack what exists"},
 	},
 	{
 		of: "text orders", name: "reads what was never created", Fault: toy.Fault{At: "^GET /orders/", After: insteadOf(http.StatusNotFound, http.StatusOK)},
-		want: []string{"readOrder succeeds for what does not exist", "sequence, createOrder: link to readOrder"},
+		want: []string{"readOrder succeeds for what does not exist", "createOrder: its link does not lead to readOrder of what it creates"},
 	},
 }
 

@@ -158,10 +158,10 @@ func TestWrapped(t *testing.T) {
 		want    string // in a cause
 	}{
 		"articles":                      {articles, "", ""},
-		"articles, PATCH changes none":  {articles, http.MethodPatch, "sequence, addArticle: a read sees a change"},
+		"articles, PATCH changes none":  {articles, http.MethodPatch, "addArticle: a read does not show a change"},
 		"articles, DELETE deletes none": {articles, http.MethodDelete, "getArticle succeeds for what does not exist"},
 		"books":                         {books, "", ""},
-		"books, PUT replaces none":      {books, http.MethodPut, "sequence, addBook: a read sees a replacement"},
+		"books, PUT replaces none":      {books, http.MethodPut, "addBook: a read does not show a replacement"},
 		"books, DELETE deletes none":    {books, http.MethodDelete, "getBook succeeds for what does not exist"},
 	} {
 		document, err := os.ReadFile("testdata/believed" + c.path + ".yaml")

@@ -12,7 +12,7 @@ import (
 // noOperation is what no operation of the document serves.
 const noOperation = "an operation that the document does not have"
 
-// Title is a cause as a person reads it. That of a root, which has blank fields, says what its causes have in common.
+// CauseText is a cause as a person reads it: what is wrong, and not what a test expects. That of a root, which has blank fields, says what its causes have in common.
 func CauseText(c scenario.Cause) string {
 	if format, isPlain := plainCauses[c.Kind]; isPlain {
 		operation := cmp.Or(c.Operation, noOperation)
@@ -22,7 +22,7 @@ func CauseText(c scenario.Cause) string {
 	}
 	switch c.Kind {
 	case scenario.BrokenPromise:
-		return Name(c.Promise)
+		return brokenPromise(c.Promise)
 	case scenario.WrongStatus:
 		return wrongStatus(c)
 	case scenario.UndocumentedSuccess, scenario.AcceptsNoBody:
@@ -71,6 +71,44 @@ var plainCauses = map[scenario.CauseKind]string{
 	// Services look for members that they do not know in one place.
 	scenario.RefusesUnnamed: "members that no schema names are refused with STATUS",
 	scenario.RefusesValid:   "OPERATION: refuses valid requests with STATUS",
+}
+
+// brokenPromises say what is wrong where a promise is broken that several requests show.
+var brokenPromises = map[scenario.PromiseKind]string{
+	scenario.LinkLeads:             "OPERATION: its link does not lead to PLACE of what it creates",
+	scenario.IdentityLeads:         "OPERATION: the identity that it responds with does not lead to PLACE of what it creates",
+	scenario.LocationLeads:         "OPERATION: Location does not lead to what it creates",
+	scenario.ReadSeesCreate:        "OPERATION: a read does not show what was created",
+	scenario.ReadSeesReplacement:   "OPERATION: a read does not show a replacement",
+	scenario.ReadSeesChange:        "OPERATION: a read does not show a change",
+	scenario.DeletedIsGone:         "OPERATION: what is deleted is still there",
+	scenario.ReplacesOne:           "OPERATION: a replacement of one resource changes another one",
+	scenario.DeletesOne:            "OPERATION: a deletion of one resource changes another one",
+	scenario.AssignsOnce:           "OPERATION: the identity of what was deleted is given to another resource",
+	scenario.PutChangesETag:        "OPERATION: a replacement leaves the ETag as it was",
+	scenario.PatchChangesETag:      "OPERATION: a change leaves the ETag as it was",
+	scenario.CreateReplacesNone:    "OPERATION: a create with an identity that exists replaces the resource",
+	scenario.CreatesDiffer:         "OPERATION: creates at the same time have one identity",
+	scenario.CreatesOne:            "OPERATION: of creates at the same time with one identity, several succeed",
+	scenario.PutsOnce:              "OPERATION: of replacements at the same time with one If-Match, several succeed",
+	scenario.PatchesOnce:           "OPERATION: of changes at the same time with one If-Match, several succeed",
+	scenario.PutRemoves:            "OPERATION: a replacement keeps what it does not have",
+	scenario.HeadIsGet:             "OPERATION: HEAD is not GET without a body",
+	scenario.NotUnderAnotherParent: "OPERATION: what is under another parent is found",
+	scenario.TakesDefaults:         "OPERATION: what is left out does not have its default",
+	scenario.ListShowsAll:          "OPERATION does not show what exists",
+	scenario.WalkByLink:            "a walk by Link does not meet every resource once",
+	scenario.EffectOfParameter:     "OPERATION: parameter PLACE does not have its effect",
+	scenario.DefaultOfList:         "OPERATION: without parameter PLACE it is not as with its default",
+	scenario.KeptFromOthers:        "OPERATION: one user gets at what another one has created",
+}
+
+// brokenPromise is the cause of a promise that is broken. Of one that a single request shows it is the promise.
+func brokenPromise(p scenario.Promise) string {
+	if format, isKnown := brokenPromises[p.Kind]; isKnown {
+		return strings.NewReplacer("OPERATION", p.Operation, "PLACE", p.Place).Replace(format)
+	}
+	return Name(p)
 }
 
 // succeeds says what an operation has accepted, where that is neither a parameter nor a member of a body.

@@ -35,7 +35,13 @@ func TestSentences(t *testing.T) {
 		check(t, string(kind), Name(scenario.Promise{Operation: "createPot", Kind: kind, Place: "/color", Duty: scenario.MustRefuse}))
 	}
 	for kind := range sequences {
-		check(t, string(kind), Name(scenario.Promise{Operation: "createPot", Kind: kind, Place: "getPot"}))
+		promise := scenario.Promise{Operation: "createPot", Kind: kind, Place: "getPot"}
+		check(t, string(kind), Name(promise))
+		wrong := CauseText(scenario.Cause{Kind: scenario.BrokenPromise, Promise: promise})
+		check(t, string(kind), wrong)
+		if wrong == Name(promise) {
+			t.Errorf("what is wrong if %s is broken is told as what is promised", kind)
+		}
 	}
 	for kind := range plainCauses {
 		check(t, string(kind), CauseText(scenario.Cause{

@@ -98,8 +98,8 @@ func verdictOf(outcome scenario.Outcome) string {
 	var lines []string
 	for _, failure := range outcome.Failures {
 		line := "broken: " + failure.Message
-		if title := report.CauseText(failure.Cause); title != failure.Test {
-			line += " (" + title + ")"
+		if report.Name(failure.Cause.Promise) != failure.Test { // it has another cause than the promise of the test
+			line += " (" + report.CauseText(failure.Cause) + ")"
 		}
 		lines = append(lines, line)
 	}
