@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/plan"
@@ -16,7 +17,8 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/report"
 )
 
-// Test runs every generated test on a handler, and t fails for each cause of broken promises.
+// Test runs every generated test on a handler, and t fails for each cause of broken promises, in a subtest for each
+// operation at which it was found.
 // What was inferred from the document and what no test could try is logged. A handler that
 // needs credentials gets them in [Options]:
 //
@@ -38,14 +40,7 @@ func Test(t T, document []byte, handler http.Handler, options ...Options) {
 	ctx := contextOf(t)
 	// Without an error but that of ctx.
 	shown, _ := c.Run(ctx, Target{URL: server.URL + c.basePath(ctx, server.URL)})
-	for _, cause := range shown.Causes {
-		if cause.Known == "" {
-			t.Errorf("contract: %s\n  again:  %s=%d", cause, seedVariable, shown.Seed)
-		}
-	}
-	for _, line := range c.unwritten(shown) {
-		t.Errorf("contract: %s", line)
-	}
+	c.tell(t, shown)
 	var overview strings.Builder
 	shown.Overview(&overview)
 	t.Logf("contract: %s", &overview)
@@ -54,18 +49,56 @@ func Test(t T, document []byte, handler http.Handler, options ...Options) {
 	}
 }
 
-// unwritten says which operations are not written yet. One line for each of them is enough: all of its
-// promises are not tested for the same reason.
-func (c *Contract) unwritten(shown Report) (lines []string) {
+// tell fails for what a report has: where t is a [testing.T], in a subtest for each operation, and one for the service as a
+// whole.
+func (c *Contract) tell(t T, shown Report) {
+	t.Helper()
+	parent, hasSubtests := t.(*testing.T)
+	if !hasSubtests {
+		tellOf(t, shown, func(Cause) bool { return true })
+		for _, operation := range c.document.Operations {
+			c.tellUnwritten(t, shown, operation.ID)
+		}
+		return
+	}
 	for _, operation := range c.document.Operations {
-		why := string(run.NotWritten(operation.ID, c.options.Rules.NotWritten))
-		if slices.ContainsFunc(shown.Promises, func(p report.Promise) bool {
-			return p.Why == why
-		}) {
-			lines = append(lines, why)
+		parent.Run(operation.ID, func(t *testing.T) {
+			tellOf(t, shown, func(cause Cause) bool {
+				return slices.ContainsFunc(cause.Places, func(at Place) bool { return at.Operation == operation.ID })
+			})
+			c.tellUnwritten(t, shown, operation.ID)
+		})
+	}
+	parent.Run("the service", func(t *testing.T) {
+		tellOf(t, shown, func(cause Cause) bool {
+			return !slices.ContainsFunc(cause.Places, func(at Place) bool { return c.document.Operation(at.Operation) != nil })
+		})
+	})
+}
+
+// tellOf fails for causes. With -v, it logs how to repeat them.
+func tellOf(t T, shown Report, isWanted func(Cause) bool) {
+	t.Helper()
+	for _, cause := range shown.Causes {
+		if cause.Known != "" || !isWanted(cause) {
+			continue
+		}
+		t.Errorf("contract: %s\n  again:  %s=%d", cause, seedVariable, shown.Seed)
+		if script := cause.Script(); script != "" && testing.Verbose() {
+			t.Logf("contract: all requests of the test, as a script that needs curl and jq:\n%s", script)
 		}
 	}
-	return lines
+}
+
+// tellUnwritten fails for an operation that is not written yet. One line is enough: none of its promises is tested, for the same
+// reason.
+func (c *Contract) tellUnwritten(t T, shown Report, id string) {
+	t.Helper()
+	why := string(run.NotWritten(id, c.options.Rules.NotWritten))
+	isSo := func(p report.Promise) bool { return p.Why == why }
+	if slices.ContainsFunc(shown.Promises, isSo) {
+		t.Errorf("contract: %s", why)
+	}
 }
 
 // basePath is the path of the document's server, unless only without it there is a response. Handlers are

@@ -162,12 +162,15 @@ func test(ctx context.Context, contract *contracttest.Contract, url string) (con
 	return contract.Run(ctx, contracttest.Target{URL: url})
 }
 
-// showOnly writes one cause, if it was found.
+// showOnly writes one cause and how to repeat it, if it was found.
 func showOnly(w io.Writer, report contracttest.Report, id string) error {
 	for _, cause := range report.Causes {
 		isOfPlace := slices.ContainsFunc(cause.Places, func(place contracttest.Place) bool { return place.ID == id })
 		if cause.ID == id || isOfPlace || cause.First.Root.ID() == id {
 			fmt.Fprintln(w, cause)
+			if script := cause.Script(); script != "" {
+				fmt.Fprintf(w, "\nall requests of the test, as a script that needs curl and jq:\n\n%s\n", script)
+			}
 			return cli.Exit("contracttest: "+id+" fails", statusBroken)
 		}
 	}

@@ -29,6 +29,7 @@ type (
 		Request  string        `json:"request,omitempty"`
 		Response *jsonResponse `json:"response,omitempty"`
 		Tests    []string      `json:"tests"`
+		Script   string        `json:"script,omitempty"`
 	}
 	jsonPlace struct {
 		ID        string `json:"id"`
@@ -77,6 +78,7 @@ func (r Report) JSON(w io.Writer) error {
 func (c Cause) json() jsonCause {
 	form := jsonCause{
 		ID: c.ID, Cause: c.Cause, Known: c.Known, Count: c.Count, Places: []jsonPlace{}, Message: c.First.Message, Tests: c.Tests,
+		Script: c.Script(),
 	}
 	for _, place := range c.Places {
 		form.Places = append(form.Places, jsonPlace(place))

@@ -58,7 +58,9 @@ type Failure struct {
 	// The generated test that found it, or the test that sent the request.
 	Test string
 	Sent Interaction // zero if there was no response
-	Rank Rank        // of the cause
+	// Steps are the requests of the generated test; of a long one, its creates and its last requests.
+	Steps []Interaction
+	Rank  Rank // of the cause
 	// Operation is that of the request, or nothing.
 	Operation string
 }

@@ -150,7 +150,7 @@ const mostOfBody = 4 << 10
 
 // Curl returns a command line that repeats the request.
 func (x Interaction) Curl() string {
-	line := "curl -i -X " + x.Method + " " + shellQuote(x.URL)
+	line := "curl -i -X " + x.Method + " " + ShellQuote(x.URL)
 	if strings.Contains(x.Path, "/.") {
 		line += " --path-as-is"
 	}
@@ -160,7 +160,7 @@ func (x Interaction) Curl() string {
 		}
 	}
 	if len(x.RequestBody) > 0 {
-		line += " --data-binary " + shellQuote(string(x.RequestBody[:min(len(x.RequestBody), mostOfBody)]))
+		line += " --data-binary " + ShellQuote(string(x.RequestBody[:min(len(x.RequestBody), mostOfBody)]))
 	}
 	if more := len(x.RequestBody) - mostOfBody; more > 0 {
 		line += fmt.Sprintf(" # and %d bytes more", more)
@@ -173,11 +173,11 @@ func curlHeader(name, value, variable string) string {
 	if value == "$"+variable || strings.Contains(value, "${"+variable) {
 		return `"` + name + ": " + value + `"`
 	}
-	return shellQuote(name + ": " + value)
+	return ShellQuote(name + ": " + value)
 }
 
-// shellQuote quotes a text for a shell, in one line.
-func shellQuote(text string) string {
+// ShellQuote quotes a text for a shell, in one line.
+func ShellQuote(text string) string {
 	if utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl) {
 		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 	}

@@ -80,6 +80,7 @@ func (r *Runner) Run(ctx context.Context, test plan.Test, target Target) scenari
 		test:     test.Test,
 		draft:    r.Plan.Draft(test.Promise().ID()),
 		drafting: new(sync.Mutex),
+		steps:    new(steps),
 	}
 	return s.run()
 }
@@ -89,13 +90,18 @@ func (s *session) run() scenario.Outcome {
 	test := s.test
 	ended := scenario.Try(s, test.Run)
 	_, isUndecided := errors.AsType[scenario.Undecided](ended)
+	sent := s.steps.shown() // without those that confirm a failure
 	notTested := s.conclude(ended)
 	if test.Cleanup != nil {
 		// What is not removed breaks no promise.
 		_ = scenario.Try(s, test.Cleanup)
 	}
+	for i, step := range sent {
+		sent[i] = step.Hidden(s.headerOf(step.User))
+	}
 	for i, failure := range s.failures {
 		s.failures[i].Sent = failure.Sent.Hidden(s.headerOf(failure.Sent.User))
+		s.failures[i].Steps = sent
 	}
 	if len(s.failures) > 0 {
 		notTested = ""
@@ -130,6 +136,7 @@ func (r *Runner) RemoveCreated(ctx context.Context, target Target) {
 			target:   target,
 			draft:    r.Plan.Draft(path),
 			drafting: new(sync.Mutex),
+			steps:    new(steps),
 		}
 		if call, isPossible := s.draft.Removal(left[path]); isPossible {
 			_, _ = s.Do(call, scenario.Expectation{})

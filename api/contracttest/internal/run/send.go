@@ -62,6 +62,7 @@ func (s *session) send(request scenario.Request) error {
 	}
 	if err != nil {
 		s.last = x
+		s.steps.add(x)
 		return s.noResponse(silent, request, err, time.Since(begin).Round(time.Second))
 	}
 	s.hangs.responded(silent.Operation, request, response.StatusCode, time.Since(begin))
@@ -70,6 +71,7 @@ func (s *session) send(request scenario.Request) error {
 		return err
 	}
 	s.last = x
+	s.steps.add(x)
 	s.Plan.World.Learn(x)
 	s.failures = append(s.failures, s.Observe(x, s.test.Name, s.asked)...)
 	if x.Status == http.StatusTooManyRequests && !s.mayBeLimited {

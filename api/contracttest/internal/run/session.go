@@ -39,6 +39,44 @@ type session struct {
 	doubt func() error
 	// How many requests were sent.
 	requests int
+	steps    *steps
+}
+
+// steps are the interactions of a test, in the order of their responses.
+type steps struct {
+	mu  sync.Mutex
+	all []scenario.Interaction
+}
+
+const (
+	mostSteps  = 1000     // that are remembered
+	mostOfStep = 64 << 10 // bytes of a response: a script takes from it what the service has chosen
+	readable   = 50       // steps that a person reads
+	lastSteps  = 10
+)
+
+// add adds an interaction.
+func (s *steps) add(x scenario.Interaction) {
+	if len(x.Body) > mostOfStep {
+		x.Receive(x.Status, x.Header, nil)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all = append(s.all, x)
+	s.all = s.all[max(0, len(s.all)-mostSteps):]
+}
+
+// shown returns the steps. Of a long test they are the creates and the last steps.
+func (s *steps) shown() (some []scenario.Interaction) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, step := range s.all {
+		isCreate := step.Method == http.MethodPost && step.Status < http.StatusBadRequest && len(some) < readable-lastSteps
+		if isCreate || len(s.all) <= readable || i >= len(s.all)-lastSteps {
+			some = append(some, step)
+		}
+	}
+	return some
 }
 
 // mostRequests is how many requests a test may send. A service may lead in a circle.
