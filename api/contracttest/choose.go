@@ -14,7 +14,7 @@ import (
 const (
 	leftOut     = "the options leave it out"
 	notIncluded = "the options do not include it"
-	logsOut     = "its name says that it ends the session of the credentials, which all other requests need" + allTheSame
+	logsOut     = "its name says that it ends the credentials, which all other requests need" + allTheSame
 	dangerous   = "its name says that it ends the service or drops data" + allTheSame
 	allTheSame  = ": to send it all the same, name it in --include, in Go Include"
 )
@@ -95,8 +95,11 @@ func isDangerous(operation *document.Operation) bool {
 }
 
 // logsOutBy reports whether the name or the path of an operation says that it ends a session. Links of pages are why
-// many do that by GET.
-func logsOutBy(operation *document.Operation) bool { return hasWord(operation, "logout", "signout") }
+// many do that by GET. A path without a parameter that ends with password has that of the user who sends the request.
+func logsOutBy(operation *document.Operation) bool {
+	isPassword := operation.Method != http.MethodGet && len(operation.PathNames) == 0 && strings.HasSuffix(strings.ToLower(operation.Template), "/password")
+	return isPassword || hasWord(operation, "logout", "signout")
+}
 
 // hasWord reports whether the name or the path of an operation has one of some words.
 func hasWord(operation *document.Operation, words ...string) bool {

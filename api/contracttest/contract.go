@@ -201,7 +201,11 @@ func (c *Contract) observe(x scenario.Interaction, test string, asked judge.Aske
 	if operation := c.document.Find(x.Method, x.Path); operation != nil {
 		id = operation.ID
 	}
-	c.ledger.NoteStatus(id, x.Status, x.Body)
+	if isHonest(asked, x.Status) {
+		c.ledger.NoteStatus(id, x.Status, x.Body)
+	} else {
+		c.ledger.NoteStatus("", x.Status, nil)
+	}
 	c.noteReached(x)
 	failures := c.judge.Failures(x, test, asked, c.options.Header)
 	if len(failures) == 0 {
@@ -215,6 +219,14 @@ func (c *Contract) observe(x scenario.Interaction, test string, asked judge.Aske
 		}
 	}
 	return failures
+}
+
+// isHonest reports whether a status says whether an operation accepts requests. That of wrong credentials does not, nor
+// the success of a request that only must not end the service: a path that is cut at %00 leads to another operation.
+func isHonest(asked judge.Asked, status int) bool {
+	isOfCredentials := asked.Violation != nil && asked.Violation.IsOfCredentials()
+	isSurvived := asked.Promise.Duty == scenario.MustSurvive && status < http.StatusBadRequest
+	return !isSurvived && !isOfCredentials
 }
 
 // promised lists the promises of the document and of the options.
@@ -260,7 +272,7 @@ func (c *Contract) Report() Report {
 		Seed:     c.seed,
 		Stub:     c.plan.Resources.Stub(),
 
-		WaitedFor:   c.runner.WaitedFor(),
+		Warnings:    []string{c.runner.CredentialsEnded(), c.runner.WaitedFor()},
 		NotInferred: c.plan.Resources.NotInferred(),
 	}
 	for _, operation := range c.document.Operations {

@@ -84,7 +84,7 @@ func TestOddRequests(t *testing.T) {
 			if r.ContentLength <= 0 && r.Method == "POST" && r.URL.Path == "/notes" {
 				*a = *right.failure(422)
 			}
-		}}, "addNote: refuses valid requests with 422"},
+		}}, "addNote: a request without a body, which is optional, is refused with 422"},
 		"400 for invalid UTF-8":                 {crashWith(400, func(text []byte) bool { return !utf8.Valid(text) }), "the status 400 is not documented"},
 		"another failure for what is no object": {crashWith(422, func(text []byte) bool { return bytes.HasPrefix(text, []byte("[")) }), "a response with 422: body /detail is missing"},
 		"invalid JSON for a quote in a name":    {crashWith(200, func(text []byte) bool { return bytes.Contains(text, []byte(`a\"b`)) }), "addNote, 200: body is not what its media type says"},

@@ -21,6 +21,10 @@ func CauseText(c scenario.Cause) string {
 		).Replace(format)
 	}
 	switch c.Kind {
+	case scenario.UndocumentedOperation:
+		return undocumentedOperation(c)
+	case scenario.Crashes:
+		return crash(c)
 	case scenario.BrokenPromise:
 		return brokenPromise(c.Promise)
 	case scenario.WrongStatus:
@@ -37,6 +41,8 @@ func CauseText(c scenario.Cause) string {
 		return fmt.Sprintf("%s succeeds %s", c.Operation, succeeds[c.Violation])
 	case scenario.RefusesMember:
 		return refusedMember(c)
+	case scenario.RefusesNoBody:
+		return ofOperation(c) + fmt.Sprintf("a request without a body, which is optional, is refused with %d", c.Status)
 	case scenario.RefusesParameter:
 		return ofOperation(c) + fmt.Sprintf("a valid parameter %s is refused with %d", c.Place, c.Status)
 	}
@@ -45,7 +51,6 @@ func CauseText(c scenario.Cause) string {
 
 // plainCauses are the causes of which the fields say all.
 var plainCauses = map[scenario.CauseKind]string{
-	scenario.Crashes:              "OPERATION responds with STATUS",
 	scenario.Unavailable:          "the service responds with STATUS",
 	scenario.CredentialsCrash:     "wrong credentials give STATUS",
 	scenario.ParameterCrash:       "an invalid parameter PLACE gives STATUS",
@@ -109,6 +114,22 @@ func brokenPromise(p scenario.Promise) string {
 		return strings.NewReplacer("OPERATION", p.Operation, "PLACE", p.Place).Replace(format)
 	}
 	return Name(p)
+}
+
+// undocumentedOperation is the cause of a success of what the document does not have.
+func undocumentedOperation(c scenario.Cause) string {
+	if c.Place == "" {
+		return "the service has operations that the document does not have"
+	}
+	return fmt.Sprintf("the service has %s %s, and the document does not", c.Operation, c.Place)
+}
+
+// crash is the cause of a failure of the service.
+func crash(c scenario.Cause) string {
+	if c.Value != "" {
+		return fmt.Sprintf("operations respond with %d: %s", c.Status, c.Value)
+	}
+	return fmt.Sprintf("%s responds with %d", cmp.Or(c.Operation, noOperation), c.Status)
 }
 
 // succeeds says what an operation has accepted, where that is neither a parameter nor a member of a body.
@@ -225,6 +246,9 @@ func accepted(c scenario.Cause) string {
 func refusedMember(c scenario.Cause) string {
 	if c.Place == "" {
 		return fmt.Sprintf("%s: valid members are refused with %d", inRequests(c), c.Status)
+	}
+	if c.Keyword == "required" {
+		return fmt.Sprintf("%s: without %s, which is optional, they are refused with %d", inRequests(c), c.Place, c.Status)
 	}
 	return fmt.Sprintf("%s: a valid %s is refused with %d", inRequests(c), c.Place, c.Status)
 }

@@ -50,6 +50,9 @@ const mostInMarkdown = 10
 func (r Report) Markdown(w io.Writer) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "### %s %s\n\n%d promises kept, %d broken, %d not tested\n", r.Title, r.Version, r.Kept, r.Broken, r.NotTested)
+	for _, warning := range r.Warnings {
+		fmt.Fprintf(&text, "\n%s\n", escapedMarkdown(warning))
+	}
 	shown, left := 0, 0
 	for _, cause := range r.Causes {
 		switch {

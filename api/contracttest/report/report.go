@@ -34,8 +34,8 @@ type Report struct {
 	Seed           uint64 // draws the same requests again
 	// A sentence for each thing that was inferred from the shape of the document, or was not.
 	Inferred, NotInferred []string
-	// WaitedFor is the request that had no response at the end of the run; empty: there is none.
-	WaitedFor string
+	// Warnings are what has kept tests from being tried.
+	Warnings []string
 	// Stub is what the options should say of what was not inferred, as JSON to be filled in; empty: nothing.
 	Stub     string
 	Count    // of Promises
@@ -135,8 +135,8 @@ type Document struct {
 	Operations     []Operation // in the order of the report
 	Inferred       []string
 	NotInferred    []string
-	Stub           string // see Report
-	WaitedFor      string
+	Stub           string   // see Report
+	Warnings       []string // those that are not empty
 	Seed           uint64
 }
 
@@ -163,7 +163,8 @@ type kind struct {
 // New makes a report of a ledger. What belongs to no operation comes at the end, as if it were one.
 func New(of Document, ledger *Ledger) Report {
 	r := Report{
-		Title: of.Title, Version: of.Version, Seed: of.Seed, Inferred: of.Inferred, NotInferred: of.NotInferred, Stub: of.Stub, WaitedFor: of.WaitedFor,
+		Title: of.Title, Version: of.Version, Seed: of.Seed, Inferred: of.Inferred, NotInferred: of.NotInferred, Stub: of.Stub,
+		Warnings: slices.DeleteFunc(of.Warnings, func(warning string) bool { return warning == "" }),
 		Promises: ledger.Promises(), Causes: ledger.Causes(), Reached: reached(of.Operations, ledger),
 	}
 	r.Never = ledger.never(of.Operations)

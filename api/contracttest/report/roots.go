@@ -9,13 +9,9 @@ import (
 )
 
 // A library that takes null for any member makes a cause of each member of each component, and is mended in one place. So
-// causes with one root are one cause, if there are more of them than chance makes. Few ones stay what they are: a single
-// member that takes null is best named by itself.
+// causes with one root are one cause. A single member that takes null is best named by itself.
 
-// fewCauses is how many causes may have one root by chance.
-const fewCauses = 2
-
-// joined joins the causes with one root, if they are many. What is known by itself stays by itself, so that a list of
+// joined joins the causes with one root. What is known by itself stays by itself, so that a list of
 // what is known need not change when a root shows in more places.
 func joined(causes []Cause) (all []Cause) {
 	byRoot := map[scenario.Cause][]Cause{}
@@ -28,7 +24,7 @@ func joined(causes []Cause) (all []Cause) {
 		byRoot[root] = append(byRoot[root], cause)
 	}
 	for root, parts := range byRoot {
-		if len(parts) > fewCauses {
+		if len(parts) > 1 {
 			parts = []Cause{join(root, parts)}
 		}
 		all = append(all, parts...)

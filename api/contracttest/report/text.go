@@ -11,8 +11,8 @@ import (
 // Summary writes what is wrong, with one request for each cause, what was inferred, what is
 // not tested and why, and how much of each operation.
 func (r Report) Summary(w io.Writer) {
-	if r.WaitedFor != "" {
-		fmt.Fprintf(w, "at the end of the run there was no response to %s\n\n", r.WaitedFor)
+	for _, warning := range r.Warnings {
+		fmt.Fprintf(w, "%s\n\n", warning)
 	}
 	for _, cause := range r.Causes {
 		fmt.Fprintf(w, "%s\n\n", cause)

@@ -48,12 +48,14 @@ const (
 const (
 	WrongStatus         CauseKind = "wrong-status"
 	UndocumentedSuccess CauseKind = "undocumented-success"
-	UndocumentedStatus  CauseKind = "undocumented-status"
-	OtherMediaType      CauseKind = "other-media-type"
-	WrongHeader         CauseKind = "wrong-header"
-	WrongBody           CauseKind = "wrong-body"
-	LacksMembers        CauseKind = "lacks-members" // the root of members that are missing
-	WrongRefusal        CauseKind = "wrong-refusal" // by the options
+	// Operation is the method, and Place the path.
+	UndocumentedOperation CauseKind = "undocumented-operation"
+	UndocumentedStatus    CauseKind = "undocumented-status"
+	OtherMediaType        CauseKind = "other-media-type"
+	WrongHeader           CauseKind = "wrong-header"
+	WrongBody             CauseKind = "wrong-body"
+	LacksMembers          CauseKind = "lacks-members" // the root of members that are missing
+	WrongRefusal          CauseKind = "wrong-refusal" // by the options
 )
 
 // Requests that are accepted and should not be, or refused and should not be.
@@ -70,10 +72,11 @@ const (
 	RefusesMember       CauseKind = "refuses-member"
 	RefusesParameter    CauseKind = "refuses-parameter"
 	RefusesValid        CauseKind = "refuses-valid"
+	RefusesNoBody       CauseKind = "refuses-no-body"
 )
 
 // refusals are the kinds of causes that a service may have a reason for which its document does not say.
-var refusals = []CauseKind{UndocumentedStatus, RefusesOtherwise, RefusesUnnamed, RefusesMember, RefusesParameter, RefusesValid}
+var refusals = []CauseKind{UndocumentedStatus, RefusesOtherwise, RefusesUnnamed, RefusesMember, RefusesParameter, RefusesValid, RefusesNoBody}
 
 // IsOfRefusal reports whether nothing is wrong but that a request was refused, or how.
 func (c Cause) IsOfRefusal() bool { return slices.Contains(refusals, c.Kind) }

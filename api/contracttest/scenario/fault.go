@@ -3,6 +3,7 @@ package scenario
 import (
 	"cmp"
 	"fmt"
+	"net/http"
 	"strconv"
 	"strings"
 	"unicode"
@@ -52,7 +53,7 @@ const (
 type Failure struct {
 	Cause Cause
 	// Root is what several causes may have in common, or zero: that no member is refused that is null, for example. A
-	// report has one cause for them, if they are many.
+	// report has one cause for them.
 	Root    Cause
 	Message string // what is wrong this time
 	// The generated test that found it, or the test that sent the request.
@@ -82,7 +83,8 @@ func (f Failure) ReasonIn(known map[string]string) string { return known[f.Place
 // RefusedBy is the operation that has refused the request, if that is all that is wrong, else nothing: an operation that accepts
 // nothing is not accused of it.
 func (f Failure) RefusedBy() string {
-	if !f.Cause.IsOfRefusal() {
+	isOtherwise := f.Cause.Kind == IgnoresCredentials && f.Sent.Status >= http.StatusBadRequest
+	if !f.Cause.IsOfRefusal() && !isOtherwise {
 		return ""
 	}
 	return f.Operation

@@ -25,6 +25,7 @@ type Parameter struct {
 	Schema                *schema.Schema
 	Content               Content
 	Example               any
+	AllowEmptyValue       bool
 }
 
 // Content is a body by media type.
@@ -118,8 +119,9 @@ func (r *reader) parameter(node any) *Parameter {
 	object := r.object(node)
 	p := &Parameter{
 		Name: textAt(object, "name"), In: textAt(object, "in"), Description: textAt(object, "description"),
-		Required: object["required"] == true || object["in"] == "path",
-		Style:    textAt(object, "style"), Schema: r.request.Of(object["schema"]), Content: r.content(object["content"], r.request),
+		Required:        object["required"] == true || object["in"] == "path",
+		AllowEmptyValue: object["allowEmptyValue"] == true,
+		Style:           textAt(object, "style"), Schema: r.request.Of(object["schema"]), Content: r.content(object["content"], r.request),
 		Example: object["example"],
 	}
 	examples := r.object(object["examples"])

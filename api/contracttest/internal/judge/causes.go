@@ -58,7 +58,7 @@ func (j *Judge) crash(x scenario.Interaction, asked Asked) (cause, root scenario
 	isUnasked := why == nil || always == x.Status || x.Status == http.StatusServiceUnavailable
 	switch {
 	case isUnasked:
-		return own, root
+		return own, rootOfCrash(x)
 	case why.IsOfCredentials():
 		return scenario.Cause{Kind: scenario.CredentialsCrash, Status: x.Status}, root
 	case why.Kind == scenario.InvalidParameter:
@@ -66,7 +66,7 @@ func (j *Judge) crash(x scenario.Interaction, asked Asked) (cause, root scenario
 	case why.In == "body" && why.Pointer == "":
 		return own, rootOfBody(x)
 	}
-	return own, root
+	return own, rootOfCrash(x)
 }
 
 // parameterCrash is the cause of a crash on a parameter. Operations that share one share the code that reads it; those with one
@@ -107,6 +107,8 @@ func (j *Judge) causeOf(fault scenario.Fault, x scenario.Interaction, asked Aske
 	case fault.Where == "status" && x.Status >= http.StatusInternalServerError:
 		cause, root = j.crash(x, asked)
 		return cause, root, scenario.Crash
+	case fault.Where == "status" && fault.Keyword == "paths" && x.Status < http.StatusBadRequest:
+		return j.undocumentedOperation(x), scenario.Cause{Kind: scenario.UndocumentedOperation}, scenario.Behaviour
 	case fault.Where == "status":
 		return ofStatus(j.Name(x), fault, x.Status)
 	case fault.Where == "media type":
@@ -132,6 +134,15 @@ func ofStatus(operation string, fault scenario.Fault, status int) (cause, root s
 		return cause, root, scenario.Undocumented
 	}
 	return scenario.Cause{Kind: scenario.UndocumentedStatus, Status: status}, root, scenario.Undocumented
+}
+
+// undocumentedOperation is the cause of a success of what the document does not have. Either lacks what the other one has.
+func (j *Judge) undocumentedOperation(x scenario.Interaction) scenario.Cause {
+	cause := scenario.Cause{Kind: scenario.UndocumentedOperation, Operation: x.Method, Place: x.Path}
+	if on := j.operationsOn(x.Path); len(on) > 0 {
+		cause.Place = on[0].Template
+	}
+	return cause
 }
 
 // undocumentedSuccess is the cause of a success that the document does not have, or has for other requests only.

@@ -37,6 +37,8 @@ func (j *Judge) undocumented(x scenario.Interaction) (faults []scenario.Fault, w
 		return refused(scenario.UnknownPath, x)
 	case x.Method == http.MethodOptions:
 		return j.optionsOfPath(x), nil
+	case x.Status == http.StatusNotFound && j.namesThing(x.Path) && !j.exact():
+		return nil, &scenario.Violation{Kind: scenario.UnknownMethod}
 	}
 	faults, why = refused(scenario.UnknownMethod, x)
 	// A 405 must say which methods the path offers (RFC 9110, section 15.5.6).
@@ -51,6 +53,11 @@ func (j *Judge) undocumented(x scenario.Interaction) (faults []scenario.Fault, w
 func (j *Judge) mayBeServed(x scenario.Interaction) bool {
 	isAlike := x.Method == http.MethodOptions || j.Document.HasPath(strings.TrimSuffix(x.Path, "/"))
 	return isAlike && !j.exact()
+}
+
+// namesThing reports whether a path names something that need not exist. A service may look for it before it looks at the method.
+func (j *Judge) namesThing(path string) bool {
+	return slices.ContainsFunc(j.operationsOn(path), func(operation *document.Operation) bool { return len(operation.PathNames) > 0 })
 }
 
 // refused checks that a request is refused that no operation serves.

@@ -209,6 +209,9 @@ func (j *Judge) wronglyRefused(x scenario.Interaction, promise scenario.Promise)
 		root.Status = x.Status
 		cause = root
 		root.Place = ""
+		if promise.Keyword == "required" { // the member was left out
+			cause.Keyword = promise.Keyword
+		}
 		return cause, root
 	case mustAccept && promise.Kind == scenario.ParameterKeyword:
 		at := strings.TrimSuffix(promise.Place, "/*") // what takes no item takes no list
@@ -216,7 +219,13 @@ func (j *Judge) wronglyRefused(x scenario.Interaction, promise scenario.Promise)
 			Kind: scenario.RefusesParameter, Operation: j.ownOperation(x, "", at), Place: at, Status: x.Status,
 		}, root
 	}
-	return scenario.Cause{Kind: scenario.RefusesValid, Operation: j.nameOrMethod(x), Status: x.Status}, root
+	cause = scenario.Cause{Kind: scenario.RefusesValid, Operation: j.nameOrMethod(x), Status: x.Status}
+	isOfBody := slices.Contains([]int{http.StatusBadRequest, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity}, x.Status)
+	if isOfBody && j.taken(x) != nil && len(x.RequestBody) == 0 {
+		cause.Kind = scenario.RefusesNoBody
+		root = scenario.Cause{Kind: scenario.RefusesNoBody, Status: x.Status}
+	}
+	return cause, root
 }
 
 // isEcho reports whether a wrong body only has what a test has sent, and the service should have refused.

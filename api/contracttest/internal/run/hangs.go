@@ -134,20 +134,24 @@ func (h *hangs) hung(operation string, request scenario.Request) error {
 	return nil
 }
 
-// endsWith notes what was waiting at the end of the run: it may be right, but there may be no other sign of a hang.
+// endsWith notes what was waiting at the end of the run, unless a hang was found: it may be right, but there may be no other sign of
+// one.
 func (h *hangs) endsWith(request scenario.Request, waited time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if waited >= time.Second {
+	if waited >= time.Second && h.blocking == "" {
 		h.atEnd = fmt.Sprintf("%s %s, for %v", request.Method, request.Path, waited)
 	}
 }
 
-// WaitedFor is the request that was waiting at the end of the run, if it has waited for more than a moment.
+// WaitedFor says which request was waiting at the end of the run, if it has waited for more than a moment.
 func (r *Runner) WaitedFor() string {
 	r.hangs.mu.Lock()
 	defer r.hangs.mu.Unlock()
-	return r.hangs.atEnd
+	if r.hangs.atEnd == "" {
+		return ""
+	}
+	return "at the end of the run there was no response to " + r.hangs.atEnd
 }
 
 // mostOfValues is the longest body that is looked into. A longer one is one value.

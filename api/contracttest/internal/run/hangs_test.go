@@ -70,7 +70,7 @@ func TestHangAtEnd(t *testing.T) {
 	t.Parallel()
 	for ends, want := range map[time.Duration]string{
 		time.Millisecond: "",
-		12 * time.Second: "GET /pots/7, for 12s",
+		12 * time.Second: "at the end of the run there was no response to GET /pots/7, for 12s",
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), ends)

@@ -63,8 +63,9 @@ type Runner struct {
 	// Timeout is how long a response may take; 0: [DefaultTimeout].
 	Timeout time.Duration
 
-	hangs  hangs
-	closed sync.Map // operations that have asked for credentials when none were given
+	hangs    hangs
+	validity validity
+	closed   sync.Map // operations that have asked for credentials when none were given
 }
 
 // judge is that of the plan: tests and responses are judged by the same document.
@@ -140,6 +141,9 @@ func (r *Runner) RemoveCreated(ctx context.Context, target Target) {
 		}
 		if call, isPossible := s.draft.Removal(left[path]); isPossible {
 			_, _ = s.Do(call, scenario.Expectation{})
+			if s.last.Status == 0 { // all others would wait, too
+				return
+			}
 		}
 	}
 }

@@ -25,6 +25,9 @@ func NotWritten(operationID string, status int) scenario.NotTested {
 
 // send sends a request, remembers the response, and judges it. That the service takes no more requests is [limited].
 func (s *session) send(request scenario.Request) error {
+	if why := s.validity.noMore(); why != "" {
+		return why
+	}
 	if s.user == scenario.Anonymous { // that there are no credentials is no reason not to send it
 		request.Access = scenario.Access{All: true}
 	}
@@ -67,6 +70,9 @@ func (s *session) send(request scenario.Request) error {
 	}
 	s.hangs.responded(silent.Operation, request, response.StatusCode, time.Since(begin))
 	x.Receive(response.StatusCode, response.Header, received)
+	if s.haveEnded(operation, request, x.Status) {
+		return s.validity.noMore()
+	}
 	if err := s.cannotTry(x, request.Access); err != nil {
 		return err
 	}

@@ -53,6 +53,9 @@ func (g *Generator) ParameterVariants(parameter *document.Parameter) (all []Para
 	}
 	for _, variant := range variants {
 		text, canBeWritten := document.Written(parameter, variant.Value)
+		if variant.Valid && variant.Value == "" && g.mayForbidEmpty(parameter) {
+			continue
+		}
 		if canBeWritten || variant.Demand {
 			all = append(all, newParameterVariant(parameter, variant, text))
 		}
@@ -62,6 +65,12 @@ func (g *Generator) ParameterVariants(parameter *document.Parameter) (all []Para
 		all = append(all, twice(parameter))
 	}
 	return all
+}
+
+// mayForbidEmpty reports whether a service may refuse an empty value of a parameter of the query, which OpenAPI leaves open
+// unless the document allows it.
+func (g *Generator) mayForbidEmpty(parameter *document.Parameter) bool {
+	return parameter.In == "query" && !parameter.AllowEmptyValue && !g.Rules.StrictParameters
 }
 
 // exampleVariant is the example of a parameter: its author has promised that it is accepted.

@@ -19,13 +19,10 @@ import (
 // longest is the longest text that is made, in characters.
 const longest = 1 << 20
 
-// plainText returns the plainest string. Where a pattern or a format that is not known makes a text hard to
-// guess, the example of the document comes first.
+// plainText returns the plainest string. The example of the document comes first: its author knows more than the schema says.
 func (g *Generator) plainText(wanted *schema.Schema) string {
 	var texts []string
-	example, isText := schema.Example(wanted).(string)
-	isHard := schema.PatternOf(wanted) != "" || !schema.IsKnownFormat(schema.FormatOf(wanted))
-	if isText && isHard {
+	if example, isText := schema.Example(wanted).(string); isText {
 		texts = append(texts, example)
 	}
 	texts = slices.Concat(texts, samples(wanted), schema.Formats[schema.FormatOf(wanted)].Valid)
