@@ -126,10 +126,22 @@ func (l *Ledger) Fail(failure scenario.Failure, promises ...scenario.Promise) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, promise := range promises {
-		if known, isKnown := l.failed[promise]; !isKnown || l.isHeld(known) || !l.isHeld(failure) {
+		if before, hasFailed := l.failed[promise]; !hasFailed || l.weight(failure) >= l.weight(before) {
 			l.failed[promise] = failure
 		}
 	}
+}
+
+// weight says how much a failure counts for its promise: one that is held not at all, and one that is known less than a new one,
+// which it may not hide. The lock is held.
+func (l *Ledger) weight(failure scenario.Failure) int {
+	switch {
+	case l.isHeld(failure):
+		return 0
+	case failure.ReasonIn(l.Known) != "":
+		return 1
+	}
+	return 2
 }
 
 // Record records the outcome of a test of promises, and returns the failures that are the first of their
@@ -137,11 +149,11 @@ func (l *Ledger) Fail(failure scenario.Failure, promises ...scenario.Promise) {
 // them, but for those that are held (never.go).
 func (l *Ledger) Record(outcome scenario.Outcome, promises []scenario.Promise, by string) (fresh []scenario.Failure) {
 	failures := l.hold(outcome.Failures)
+	for _, failure := range slices.Backward(outcome.Failures) { // the first one stays
+		l.Fail(failure, promises...)
+	}
 	switch {
-	case len(failures) > 0:
-		l.Fail(failures[0], promises...)
 	case len(outcome.Failures) > 0:
-		l.Fail(outcome.Failures[0], promises...)
 	case outcome.NotTested != "":
 		l.skip(outcome, promises)
 	default:

@@ -97,18 +97,20 @@ func (d *Draft) withoutOptional(x *resources.Resource, body map[string]any) map[
 	return x.Identified(least, &scenario.Thing{ID: body[x.Member]})
 }
 
-// HasCreated learns from the response to a create with a body, which must have what was sent.
-func (d *Draft) HasCreated(x *resources.Resource, thing *scenario.Thing, body map[string]any, got scenario.Interaction) error {
-	thing.Sent = body
+// HasCreated learns from the response to a create with a body, which must have what was sent. What it lacks is returned, and no
+// longer expected: it must not hide what else is wrong.
+func (d *Draft) HasCreated(x *resources.Resource, thing *scenario.Thing, body map[string]any, got scenario.Interaction) (lost []error, err error) {
+	thing.Sent = maps.Clone(body)
 	// Also if the service lets the client propose one.
 	if x.IsAssigned {
-		thing.Sent = maps.Clone(body)
 		delete(thing.Sent, x.Member)
 	}
-	if err := d.Shows(got, thing.Sent, x.Create); err != nil {
-		return err
+	for _, name := range d.Lost(got, thing.Sent, x.Create) {
+		cause := scenario.Cause{Kind: scenario.SentIsLost, Operation: x.Create.ID, Place: name}
+		lost = append(lost, scenario.BrokenBy(cause, "%s", isOther(name, thing.Sent, x.Create.GivenBy(got))))
+		delete(thing.Sent, name)
 	}
-	return d.identityOf(x, thing, got)
+	return lost, d.identityOf(x, thing, got)
 }
 
 // CreationOf is the call that creates a thing with values that vary.

@@ -95,7 +95,8 @@ func (p *player) Create(thing *scenario.Thing) error {
 	if err != nil {
 		return err
 	}
-	return p.draft.HasCreated(x, thing, body, got)
+	lost, err := p.draft.HasCreated(x, thing, body, got)
+	return errors.Join(append(lost, err)...)
 }
 
 func (p *player) Do(call scenario.Call, expect scenario.Expectation) (got scenario.Interaction, err error) {

@@ -29,9 +29,17 @@ import (
 // of what it returns. Of names that end with at, on or by the case counts: createdOn is one, description is none.
 var managed = regexp.MustCompile(`^(?i:_?id|uuid|e?tag|version|revision|href|url|self|_?links|stat(e|us)|(created|updated|modified|deleted).*|.*_(at|on|by))$|[a-z](At|On|By)$`)
 
-// Shows returns an error unless a response has the members that a request had, as far as
-// the document gives both the same name. A response that is no object is not the resource.
+// Shows returns an error unless a response has the members that a request had: see Lost.
 func (s *Drafts) Shows(x scenario.Interaction, sent map[string]any, operation *document.Operation) error {
+	for _, name := range s.Lost(x, sent, operation) {
+		return scenario.Brokenf("%s", isOther(name, sent, operation.GivenBy(x)))
+	}
+	return nil
+}
+
+// Lost returns the names of the members of a request that the response does not have as they were sent, as far as the document
+// gives both the same name. A response that is no object is not the resource.
+func (s *Drafts) Lost(x scenario.Interaction, sent map[string]any, operation *document.Operation) []string {
 	object := operation.GivenBy(x)
 	if object == nil {
 		return nil
@@ -39,17 +47,8 @@ func (s *Drafts) Shows(x scenario.Interaction, sent map[string]any, operation *d
 	sent = jsonvalue.Object(jsonvalue.Normal(sent))
 	of := s.Resources.Of(operation)
 	c := comparison{lenient: of != nil && of.IsInferred}
-	for _, name := range c.lost(schema.Parts(schema.At(operation.ResultOf(x.Status), operation.Gives.Members)), sent, object) {
-		switch {
-		case s.isManaged(of, operation, name):
-		case of != nil && operation == of.Create:
-			// Most tests begin with a create.
-			return scenario.BrokenBy(scenario.Cause{Kind: scenario.SentIsLost, Operation: operation.ID, Place: name}, "%s", isOther(name, sent, object))
-		default:
-			return scenario.Brokenf("%s", isOther(name, sent, object))
-		}
-	}
-	return nil
+	lost := c.lost(schema.Parts(schema.At(operation.ResultOf(x.Status), operation.Gives.Members)), sent, object)
+	return slices.DeleteFunc(lost, func(name string) bool { return s.isManaged(of, operation, name) })
 }
 
 // isOther says that a response has another member than the request, of which it shows the beginning.

@@ -2,7 +2,6 @@ package draft
 
 import (
 	_ "embed"
-	"errors"
 	"net/http"
 	"testing"
 
@@ -77,21 +76,6 @@ func TestShows(t *testing.T) {
 		got := byKind[c.isInferred].Shows(scenario.Interaction{Status: status, Body: []byte(c.got)}, jsonvalue.Object(sent), operation)
 		if message(got) != c.want {
 			t.Errorf("%s: %q, want %q", c.name, message(got), c.want)
-		}
-	}
-}
-
-// What a create loses has a cause of its own, because most tests begin with one.
-func TestLostByCreate(t *testing.T) {
-	t.Parallel()
-	drafts := library(t)
-	for operation, want := range map[string]scenario.Cause{
-		"createBook": {Kind: scenario.SentIsLost, Operation: "createBook", Place: "title"}, "changeBook": {},
-	} {
-		x := scenario.Interaction{Status: http.StatusCreated, Body: []byte(`{"title":"b"}`)}
-		err := drafts.Shows(x, map[string]any{"title": "a"}, drafts.Document.Operation(operation))
-		if broken, is := errors.AsType[scenario.Broken](err); !is || broken.Cause != want {
-			t.Errorf("the cause of %s is %+v, want %+v", operation, broken.Cause, want)
 		}
 	}
 }

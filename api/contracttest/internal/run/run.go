@@ -148,27 +148,29 @@ func (r *Runner) RemoveCreated(ctx context.Context, target Target) {
 	}
 }
 
-// conclude makes a failure or a reason of the error with which a test has ended. An error of another type
-// comes from a check of the options, and is a failure like any other.
+// conclude makes failures or a reason of what was noted, and of the error with which a test has ended.
 func (s *session) conclude(err error) (notTested string) {
-	if reason, is := errors.AsType[scenario.NotTested](err); is {
-		return string(reason)
+	reason, isNotTested := errors.AsType[scenario.NotTested](err)
+	found := s.noted
+	if err != nil && !isNotTested {
+		found = append(found, s.failure(brokenOf(err)))
 	}
-	broken, is := errors.AsType[scenario.Broken](err)
-	if !is {
-		if err == nil {
-			return ""
-		}
-		broken = scenario.Broken{Rank: scenario.Behaviour, Message: err.Error()}
-	}
-	failure := s.failure(broken)
-	if failure.Rank == scenario.Behaviour {
+	isOfBehaviour := func(failure scenario.Failure) bool { return failure.Rank == scenario.Behaviour }
+	if slices.ContainsFunc(found, isOfBehaviour) {
 		if reason := s.confirm(); reason != "" {
 			return reason
 		}
 	}
-	s.failures = append(s.failures, failure)
-	return ""
+	s.failures = append(s.failures, found...)
+	return string(reason)
+}
+
+// brokenOf is an error as what is wrong. One of another type comes from a check of the options, and is a failure like any other.
+func brokenOf(err error) scenario.Broken {
+	if broken, is := errors.AsType[scenario.Broken](err); is {
+		return broken
+	}
+	return scenario.Broken{Rank: scenario.Behaviour, Message: err.Error()}
 }
 
 // failure is what is wrong with the service, with the request that has shown it.

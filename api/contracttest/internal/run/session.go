@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/draft"
@@ -35,6 +36,8 @@ type session struct {
 	// Of responses that are not as the document says. Those of requests that are only tried are taken out again: see
 	// Create, CreateIfPossible and confirm.
 	failures []scenario.Failure
+	// What is wrong with what was created, and lets the test go on.
+	noted []scenario.Failure
 	// What must be true before a failure counts; nil: nothing.
 	doubt func() error
 	// How many requests were sent.
@@ -123,6 +126,14 @@ func (s *session) Create(thing *scenario.Thing) error {
 	return nil
 }
 
+// note notes a failure after which the test goes on, once for each cause.
+func (s *session) note(failure scenario.Failure) {
+	isSame := func(other scenario.Failure) bool { return other.Cause == failure.Cause }
+	if !slices.ContainsFunc(s.noted, isSame) {
+		s.noted = append(s.noted, failure)
+	}
+}
+
 func (s *session) parentOf(x *resources.Resource, thing *scenario.Thing) *scenario.Thing {
 	s.drafting.Lock()
 	defer s.drafting.Unlock()
@@ -144,7 +155,11 @@ func (s *session) createWith(x *resources.Resource, thing *scenario.Thing, body 
 	}
 	s.drafting.Lock()
 	defer s.drafting.Unlock()
-	return got, s.draft.HasCreated(x, thing, body, got)
+	lost, err := s.draft.HasCreated(x, thing, body, got)
+	for _, wrong := range lost {
+		s.note(s.failure(brokenOf(wrong)))
+	}
+	return got, err
 }
 
 // areAlike returns why a failure does not count: the service responds alike to creates of different things.
@@ -170,8 +185,10 @@ func (s *session) areAlike(x *resources.Resource) error {
 // CreateIfPossible creates a thing, or makes it missing. What is wrong with the responses does not count then.
 func (s *session) CreateIfPossible(thing *scenario.Thing) {
 	failures := s.failures
+	noted := s.noted
 	err := s.Create(thing)
 	s.doubt = nil
+	s.noted = noted
 	if err != nil {
 		s.failures = failures
 		thing.Missing = true
@@ -221,15 +238,17 @@ func (s *session) Send(request scenario.Request, expect scenario.Expectation) (s
 func (s *session) Beside() (scenario.Engine, func() error) {
 	other := *s
 	other.failures = nil
+	other.noted = nil
 	return &other, other.wrongBeside
 }
 
 // wrongBeside is what was wrong with responses of a session beside another one, as an error, or nothing.
 func (s *session) wrongBeside() error {
-	if len(s.failures) == 0 {
+	wrong := slices.Concat(s.failures, s.noted)
+	if len(wrong) == 0 {
 		return nil
 	}
-	first := s.failures[0]
+	first := wrong[0]
 	return scenario.Broken{
 		Cause:   first.Cause,
 		Rank:    first.Rank,
