@@ -145,7 +145,7 @@ func locatedID(x *resources.Resource, thing *scenario.Thing, got scenario.Intera
 	if err != nil {
 		return err
 	}
-	id := x.Operations[http.MethodGet].LastPathValue(path)
+	id := x.InPath(path)
 	if id == nil {
 		return scenario.NotTested("the response to a create does not say what it has created")
 	}

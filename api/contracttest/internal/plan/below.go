@@ -30,7 +30,19 @@ func notUnderAnotherParent(t *draft.Trial, x *resources.Resource) {
 		}
 	}
 	for _, operation := range x.FindingOnes() {
+		if operation.Method == http.MethodDelete && x.Operations[http.MethodGet] != nil {
+			keepsAnother(t, operation, thing, moved)
+			continue
+		}
 		refusedOn(t, operation, moved, fmt.Sprintf("it was created below %v", thing.Parent.ID))
+	}
+}
+
+// keepsAnother deletes a thing under another parent, which may succeed, but must not delete it.
+func keepsAnother(t *draft.Trial, remove *document.Operation, thing, moved *scenario.Thing) {
+	t.Read(thing)
+	if got := plainCall(t, remove, moved); got.Status < http.StatusBadRequest {
+		t.Unchanged(thing, "%s for %s", remove.ID, got.Path)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/internal/testing/golden"
 	"github.com/plantstore/plantstore/internal/testing/toy"
 )
@@ -203,7 +204,7 @@ var faults = map[string]fault{
 	})}},
 	"a summary has one note":                {of: "lists of summaries", Fault: toy.Fault{At: `^GET /plains$`, After: toy.Noted(func(int, []any) any { return "n" })}},
 	"a list lacks the tags":                 {of: "lists on a page", Fault: toy.Fault{At: `^GET /plains$`, After: toy.Items(toy.Untagged)}},
-	"a read lacks the tags":                 {of: "lists on a page", Fault: toy.Fault{At: `^GET /plains/`, After: func(_ *http.Request, a *toy.Response) { delete(a.Body.(map[string]any), "tags") }}},
+	"a read lacks the tags":                 {of: "lists on a page", Fault: toy.Fault{At: `^GET /plains/`, After: func(_ *http.Request, a *toy.Response) { delete(jsonvalue.Object(a.Body), "tags") }}},
 	"a list leads to whole URLs":            {of: "lists by url", Fault: toy.Fault{At: "^GET /cursors", After: toy.Absolute}},
 	"a declared list is empty":              {of: "lists declared, by cursor", Fault: toy.Fault{At: "^GET /cursors", After: toy.Member("items", []any{})}},
 	"the default of a declared offset is 1": {of: "lists declared", Fault: toy.Fault{At: "^GET /offsets", Before: toy.Given("offset=1")}},

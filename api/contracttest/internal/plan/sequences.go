@@ -36,7 +36,7 @@ var sequences = []sequence{
 	{scenario.ReadSeesCreate, []string{http.MethodGet}, readSeesCreate, nil},
 	{scenario.ReadSeesReplacement, []string{http.MethodGet, http.MethodPut}, readSeesReplacement, nil},
 	{scenario.ReadSeesChange, []string{http.MethodGet, http.MethodPatch}, readSeesChange, nil},
-	{scenario.DeletedIsGone, []string{http.MethodGet, http.MethodDelete}, deletedIsGone, nil},
+	{scenario.DeletedIsGone, []string{http.MethodDelete}, deletedIsGone, (*resources.Resource).ShowsDeletion},
 	{scenario.ReplacesOne, []string{http.MethodGet, http.MethodPut}, replacesOne, nil},
 	{scenario.DeletesOne, []string{http.MethodGet, http.MethodDelete}, deletesOne, nil},
 	{scenario.AssignsOnce, []string{http.MethodDelete}, assignsAnother, (*resources.Resource).AssignsOnce},
@@ -258,14 +258,26 @@ func isOfService(d *draft.Draft, x *resources.Resource, name string, property *s
 	return isNotSent || schema.DefaultOf(property) != nil
 }
 
-// deletedIsGone deletes a resource, which no operation then finds. It can be created again.
+// deletedIsGone deletes a resource, which no operation then finds: a read that promises no 404 must at least have changed. It
+// can be created again.
 //
 //	DELETE /tools/7              204
 //	GET /tools/7                 must be 404
 //	POST /tools {"id": 7}        must succeed, where the client chooses the identity
 func deletedIsGone(t *draft.Trial, x *resources.Resource) {
 	thing := t.CreateOf(x)
-	t.Accepted(http.MethodDelete, thing, nil)
+	get := x.Operations[http.MethodGet]
+	mayFind := get != nil && x.MayIgnoreAbsence(get)
+	if mayFind {
+		t.Read(thing)
+	}
+	before := thing.Seen
+	if t.Accepted(http.MethodDelete, thing, nil).Status == http.StatusAccepted {
+		t.NotTested(deletedLater)
+	}
+	if isRead := before.Status/100 == 2; mayFind && isRead {
+		t.Require(t.HasChanged(thing), "%v was deleted, but a read has %.300s", thing.ID, thing.Seen.Body)
+	}
 	for _, method := range []string{http.MethodGet, http.MethodPatch, http.MethodDelete} {
 		operation := x.Operations[method]
 		if operation == nil || x.MayIgnoreAbsence(operation) {
@@ -280,6 +292,9 @@ func deletedIsGone(t *draft.Trial, x *resources.Resource) {
 	t.Create(thing)
 	t.ReadShows(thing, thing.Sent)
 }
+
+// deletedLater is why a deletion shows nothing.
+const deletedLater scenario.NotTested = "it is deleted later"
 
 // changeThing changes a thing to other values.
 func changeThing(t *draft.Trial, method string, thing *scenario.Thing) {

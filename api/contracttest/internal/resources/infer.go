@@ -27,19 +27,21 @@ func (s *Set) Infers(operation *document.Operation) bool {
 }
 
 // inferResources adds the resources that have a path of their own below that of a create, and
-// those that PUT creates.
+// those that PUT creates. Some can only be deleted there.
 func (s *Set) inferResources() {
-	for _, get := range s.document.Operations {
-		above, hasAbove := get.Above()
-		isRead := get.Method == http.MethodGet && hasAbove
-		if isRead && s.Infers(get) {
-			s.inferResource(get, above)
+	for _, method := range []string{http.MethodGet, http.MethodDelete} {
+		for _, on := range s.document.Operations {
+			above, hasAbove := on.Above()
+			isWanted := on.Method == method && s.Infers(on)
+			if hasAbove && isWanted && (method == http.MethodGet || !s.isRead(on)) {
+				s.inferResource(on, above)
+			}
 		}
 	}
 }
 
-// inferResource adds the resource that an operation reads, if another one creates it at the path above. If it is below
-// another resource, a test must be able to create that, too.
+// inferResource adds the resource that an operation reads, or deletes, if another one creates it at the path above. If it is
+// below another resource, a test must be able to create that, too.
 func (s *Set) inferResource(get *document.Operation, above string) {
 	x := scenario.Resource{
 		Read:    s.inferredOn(get, http.MethodGet),
@@ -50,6 +52,9 @@ func (s *Set) inferResource(get *document.Operation, above string) {
 	create := s.inferredCreate(above, x.Replace)
 	parent := s.parentOf(get)
 	isOrphan := parent == nil && s.needsParentOf(get)
+	if get.Method == http.MethodDelete && (isOrphan || !s.createsWhatIsDeleted(create, get)) {
+		return
+	}
 	switch {
 	case create == nil:
 		s.miss(get, "no operation at the path above creates what it reads")
@@ -85,6 +90,22 @@ func (s *Set) inferResource(get *document.Operation, above string) {
 	})
 	s.Inferred = append(s.Inferred, fmt.Sprintf("%s creates what {%s} names in %s: it is in %s",
 		x.Create, get.PathNames[len(get.PathNames)-1], strings.Join(takes, ", "), found.where))
+}
+
+// isRead reports whether the document has a GET at the path of an operation.
+func (s *Set) isRead(on *document.Operation) bool {
+	get := s.document.Find(http.MethodGet, on.Template)
+	return get != nil && get.Template == on.Template
+}
+
+// createsWhatIsDeleted reports whether an operation creates what another one deletes. No read can confirm that, so nothing of
+// it is guessed.
+func (s *Set) createsWhatIsDeleted(create, remove *document.Operation) bool {
+	if create == nil || create.Method != http.MethodPost {
+		return false
+	}
+	found := s.identify(create, remove)
+	return found != nil && !found.guessed
 }
 
 // unknown is what the options have to say.

@@ -52,12 +52,22 @@ func (x *Resource) RefusesAbsent(operation *document.Operation) bool {
 }
 
 // MayIgnoreAbsence reports whether an operation may succeed on what does not exist: deleting twice may
-// be fine, if the document does not say otherwise.
+// be fine, if the document does not say otherwise. Where the path names more than the thing, that there is no parent may be
+// what it says.
 func (x *Resource) MayIgnoreAbsence(operation *document.Operation) bool {
+	if operation.Method == http.MethodDelete && len(operation.PathNames) > 1 {
+		return true
+	}
 	if x.IsInferred {
 		return !operation.Lists(http.StatusNotFound)
 	}
 	return operation.Method == http.MethodDelete && operation.Response(http.StatusNotFound) == nil
+}
+
+// ShowsDeletion reports whether an operation on one such thing shows whether it was deleted.
+func (x *Resource) ShowsDeletion() bool {
+	remove := x.Operations[http.MethodDelete]
+	return x.Operations[http.MethodGet] != nil || remove != nil && !x.MayIgnoreAbsence(remove)
 }
 
 // FindingOnes are the operations on a thing that must find it, the one that deletes it last.

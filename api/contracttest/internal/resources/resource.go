@@ -68,8 +68,13 @@ func (x *Resource) isChosenInBody() bool {
 
 // InPath is the identity in a path of the resource, or nil. Any operation on one can read it there.
 func (x *Resource) InPath(path string) any {
+	return x.onOne().LastPathValue(path)
+}
+
+// onOne is an operation on one such thing.
+func (x *Resource) onOne() *document.Operation {
 	on := x.Operations
-	return cmp.Or(on[http.MethodDelete], on[http.MethodGet], on[http.MethodPut], on[http.MethodPatch]).LastPathValue(path)
+	return cmp.Or(on[http.MethodDelete], on[http.MethodGet], on[http.MethodPut], on[http.MethodPatch])
 }
 
 // Methods are those of the operations on one resource, sorted.
