@@ -53,6 +53,7 @@ func isOfSeveral(p scenario.Promise) bool {
 // plainNames are the promises of which the kind and the place say all. PLACE and DUTY are those of the promise.
 var plainNames = map[scenario.PromiseKind]string{
 	scenario.EffectOfParameter:   "effect of parameter PLACE",
+	scenario.FiltersTogether:     "filters together",
 	scenario.DefaultOfList:       "default of parameter PLACE",
 	scenario.ParameterRobustness: "robustness, parameter PLACE, DUTY",
 	scenario.UnknownParameter:    "unknown parameter",

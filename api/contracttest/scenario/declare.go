@@ -81,7 +81,8 @@ type List struct {
 	// Offset, Page: parameters for how many items come before, and for the number of the page,
 	// of which the first is 1 if the parameter has no other default. Empty: there is none.
 	Offset, Page string `json:",omitempty"`
-	// Filters are parameters by which items are selected, with the member of the
-	// item that must equal it.
+	// Filters are parameters by which items are selected, with the member of the item that must equal it. What it must be
+	// instead may follow the name: "title anycase"; "title begins" and "title contains", which leave the case open; "price >="
+	// and >, <= or <; "day above" and "day below", which leave open whether the value itself is selected.
 	Filters map[string]string `json:",omitempty"`
 }

@@ -90,6 +90,7 @@ const (
 	TakesDefaults         PromiseKind = "takes-defaults"
 	WalkByLink            PromiseKind = "walk-by-link"
 	ListShowsAll          PromiseKind = "list-shows-all"
+	FiltersTogether       PromiseKind = "filters-together"
 	KeptFromOthers        PromiseKind = "kept-from-others"
 )
 

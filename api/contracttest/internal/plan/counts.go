@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 
@@ -25,10 +26,10 @@ func (p *Planner) countsOf(l *resources.List) (all []listCase) {
 		if !p.Resources.Infers(operation) || p.Resources.IsLeftOut(operation) {
 			continue
 		}
-		for filter := range l.Filters {
-			if operation.Parameter("query", filter) != nil {
-				counts := func(t *listTest, filter string) { t.countsAsListed(operation, filter) }
-				all = append(all, listCase{scenario.Effect(operation.ID, filter), counts})
+		for _, by := range l.Selects {
+			if operation.Parameter("query", by.Parameter) != nil {
+				counts := func(t *listTest, _ string) { t.countsAsListed(operation, by) }
+				all = append(all, listCase{scenario.Effect(operation.ID, by.Parameter), counts})
 			}
 		}
 	}
@@ -39,10 +40,11 @@ func (p *Planner) countsOf(l *resources.List) (all []listCase) {
 //
 //	GET /tickets?state=s1         200 [{"id": 1}, {"id": 3}]
 //	GET /tickets/count?state=s1   must be 2, or {"count": 2}
-func (t *listTest) countsAsListed(operation *document.Operation, parameter string) {
-	f := t.filter(parameter)
-	listed := listedBy(t.page(f.selection(f.values[0])))
-	call := scenario.Call{Operation: operation.ID, Query: f.selection(f.values[0])}
+func (t *listTest) countsAsListed(operation *document.Operation, by resources.Filter) {
+	f, asked := t.filterBy(by, 1)
+	query := f.query(wanted{by, asked[0]})
+	listed := listedBy(t.page(maps.Clone(query)))
+	call := scenario.Call{Operation: operation.ID, Query: query}
 	if use := t.Resources.UseOf(operation); use != nil {
 		call.Of = f.things[0].Parent
 	}
@@ -52,7 +54,7 @@ func (t *listTest) countsAsListed(operation *document.Operation, parameter strin
 		t.NotTested("the response has no count, or the list is longer than a page")
 	}
 	isSame := counted == fmt.Sprint(listed)
-	t.Require(isSame, "with %s the list has %d items, but the count is %s", parameter, listed, counted)
+	t.Require(isSame, "with %s the list has %d items, but the count is %s", by.Parameter, listed, counted)
 }
 
 // listedBy is how many things a list has that ends with a page, or -1 if it goes on.

@@ -60,7 +60,7 @@ var edges = map[string]trial{
 	"lists of summaries": {document: "lists", service: assigning(toy.Habits{}), tests: "listPlains", edits: []string{
 		"operationId: listPlains, responses: {\"200\": {description: All., content: *array}}", "operationId: listPlains, responses: {\"200\": {description: All., content: {application/json: {schema: {type: array, items: {type: object, properties: {id: {type: integer}, note: {type: string, nullable: true}}}}}}}}",
 	}},
-	"filters by one tag":   {document: "lists", service: assigning(toy.Habits{}), tests: "listLinks, effect of parameter tags", edits: []string{"tags: {type: array,", "tags: {type: array, maxItems: 1,"}},
+	"filters by one tag":   {document: "lists", service: assigning(toy.Habits{Links: true}), tests: "listLinks, effect of parameter tags", edits: []string{"tags: {type: array,", "tags: {type: array, maxItems: 1,"}},
 	"filters by one value": {document: "lists", service: assigning(toy.Habits{}), tests: "tags", edits: []string{"tags: {type: array, items: {type: string, maxLength: 40}}", "tags: {type: array, items: {type: string, enum: [tagged]}}"}},
 
 	// Requests that cannot be written, or need what is not there.

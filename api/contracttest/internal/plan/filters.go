@@ -1,272 +1,372 @@
 package plan
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
-// How a filter is tested: three resources are created, of which the first and the third have one value and
-// the second has another. Both values are drawn, so that nothing else has them. A list by the first value
-// must have two of the three, a list by the second one must have the other.
+// How filters are tested: things are created with values that a wrong filter takes for each other (filtervalues.go), and the
+// list is asked for some of them. The meaning of the filter says which things the list then must have, and which it must
+// not have. Items that others have created show their values themselves.
 //
-// The first value is lower than all others where the schema allows that. So a parameter that selects what
-// is at least as large, or at most, leaks on one side only, and is told from one that selects nothing at
-// all.
+//	POST /tools {"kind": "a"}, {"kind": "ab"}, {"kind": "A"}   201 with the ids 7, 8, 9
+//	GET /tools?kind=a                                          must have 7, and neither 8 nor 9
+//
+// If a filter is a guess, and what the list has fits another meaning, the filter is not tested. If no meaning fits, something
+// is wrong.
 
-// filter is a test of a parameter that selects items by a member. It creates resources with two values
-// of the member, the first one twice, and lists by each value.
-//
-// Of an inferred filter only what fits no meaning of its name is wrong: that it finds both lower and
-// higher values, or that it finds some items with a value and lacks others.
-//
-//	POST /tools {"kind": "a"}, {"kind": "b"}, {"kind": "a"}   201 with the ids 7, 8, 9
-//	GET /tools?kind=a                                         must have 7 and 9, and not 8
+// filter is a test of one filter or more in one run.
 type filter struct {
 	*listTest
-	parameter, member string
-	values            []any // of the things
-
-	leaksLower, leaksHigher string    // an item with another value
-	lacks                   [2]string // an item that it should have
-	found                   int       // how many of the things
+	shown []map[string]any // what the service shows of the things
 }
 
-// filter returns a filter, and creates three resources for it.
-func (t *listTest) filter(parameter string) *filter {
-	f := &filter{listTest: t, parameter: parameter, member: t.list.Filters[parameter]}
-	for i := range 3 {
-		f.create(i)
-	}
-	return f
+// wanted is a filter with the value that a list is asked for.
+type wanted struct {
+	resources.Filter
+	value any
 }
 
-// filters tests a filter.
-func (t *listTest) filters(parameter string) {
-	f := t.filter(parameter)
-	for i := range 2 {
-		for _, limit := range []int{t.list.PageSize(1), t.list.LongestPage()} {
-			f.search(i, limit)
+// selection is what a list has for some values.
+type selection struct {
+	asked   []wanted
+	limit   int // of a page; 0: none was asked for
+	items   []map[string]any
+	ids     []string
+	isWhole bool                 // the list was read to its end
+	first   int                  // how many items the first page has
+	total   string               // how many the first page says that there are
+	shows   scenario.Interaction // the last page
+}
+
+// filterCases are the promises of the filters of a list, and of two together.
+func filterCases(l *resources.List) (all []listCase) {
+	var certain []resources.Filter
+	for _, by := range l.Selects {
+		all = append(all, effectOf(l, by.Parameter, func(t *listTest, _ string) { t.selects(by) })...)
+		if l.Parameter(by.Parameter) != nil && by.IsCertain() {
+			certain = append(certain, by)
 		}
 	}
-	f.verdict()
-	if !f.list.IsInferred {
-		f.all(f.list.LongestPage(), false, f.things...)
+	if len(certain) > 1 {
+		promise := scenario.Promise{Operation: l.Operation, Kind: scenario.FiltersTogether}
+		all = append(all, listCase{promise, func(t *listTest, _ string) { t.together(certain) }})
 	}
+	return all
 }
 
-// property is the schema of the member in the body of a create, from which the values are drawn: a list may show
-// the member with another schema.
-func (f *filter) property() *schema.Schema {
-	return f.Draft.Values.WithoutNull(f.Draft.Values.Property(f.list.Resource.Create.ThingSchema(), f.member))
+// selects tests a filter.
+func (t *listTest) selects(by resources.Filter) {
+	f, asked := t.filterBy(by, min(t.list.PageSize(1), mostAlike))
+	var all []*selection
+	for _, value := range asked {
+		all = append(all, f.search(t.list.LongestPage(), wanted{by, value}))
+	}
+	if t.list.Limit != "" && !by.Meaning.IsOrder() {
+		// Short pages show how a filter and pages go together.
+		all = append(all, f.search(t.list.PageSize(max(1, len(all[0].ids)/3)), all[0].asked[0]))
+	}
+	wrong := f.wrong(by.Meaning, all)
+	if wrong != nil && by.IsGuess {
+		f.guess(by, all)
+	}
+	f.accuse(wrong)
 }
 
-// create creates the i-th resource, and sees which value the service has for it. An inferred resource may
-// be shown with other values than it was sent, and a filter then goes by those.
-func (f *filter) create(i int) {
-	value := f.choose(i)
-	f.values = append(f.values, value)
-	thing := f.list.Resource.Thing(nil)
-	thing.Sent = f.Varied(f.list.Resource, thing)
-	thing.Sent[f.member] = f.sent(i, value)
-	f.things = append(f.things, thing)
-	f.Create(thing)
-	if !f.list.IsInferred || schema.TypeOf(f.property()) == "array" {
-		return
+// filterBy creates things for a filter, and returns the values to ask for. The first one is that of some things more.
+func (t *listTest) filterBy(by resources.Filter, more int) (f *filter, asked []any) {
+	f = &filter{listTest: t}
+	drawn := f.drawn(by)
+	if drawn == nil {
+		f.NotTested("a test has too few values for it")
 	}
-	got, isRead := f.Read(thing)
-	if !isRead {
-		return
+	for _, value := range drawn {
+		if f.create(map[string]any{by.Member: f.sent(by, value)}) {
+			asked = append(asked, f.askedFor(by, len(f.things)-1, value))
+		}
 	}
-	f.values[i] = f.list.Resource.Shown(got)[f.member]
-	isSame := i == 1 && jsonvalue.Same(f.values[1], f.values[0])
-	if f.values[i] == nil || isSame {
-		f.NotTested(scenario.NotTested("the service has other values of " + f.member + " than a create sends"))
+	for range more {
+		// The first item of an array is another one.
+		f.create(map[string]any{by.Member: f.sent(by, drawn[0], f.Values.Fresh(f.scalar(by), drawn))})
 	}
+	isOther := func(shown map[string]any) bool { return !jsonvalue.Same(shown[by.Member], f.shown[0][by.Member]) }
+	isOdd := func(value any) bool { return value == nil || !f.Values.Fits(f.Values.Scalar(f.taken(by)), value) }
+	if !slices.ContainsFunc(f.shown, isOther) || slices.ContainsFunc(asked, isOdd) {
+		f.NotTested(scenario.NotTested("the service has other values of " + by.Member + " than a create sends"))
+	}
+	return f, toAsk(by, f.scalar(by), asked)
 }
 
-// choose returns the value of the i-th resource: the third one has that of the first.
-func (f *filter) choose(i int) any {
-	if i == 2 {
-		return f.values[0]
+// mostAlike is how many things with one value are created beside the first one, to be on several pages.
+const mostAlike = 10
+
+// create creates a thing with some members, and reports false if the service refuses it. Only of the first one is that a failure.
+func (f *filter) create(members map[string]any) bool {
+	x := f.list.Resource
+	thing := x.Thing(nil)
+	thing.Sent = f.Varied(x, thing)
+	maps.Copy(thing.Sent, members)
+	if len(f.things) == 0 {
+		f.Create(thing)
+	} else if f.CreateIfPossible(thing); thing.Missing {
+		return false
 	}
-	element := f.Draft.Values.Scalar(f.property())
-	value := f.Draft.Values.Fresh(element, f.values)
-	if low, ok := f.Draft.Values.FreshLow(element); ok && i == 0 {
-		return low // less than all others
+	shown := maps.Clone(members)
+	if f.list.IsInferred {
+		if got, isRead := f.Read(thing); isRead {
+			shown = x.Shown(got)
+		}
 	}
-	if i == 1 && jsonvalue.Same(value, f.values[0]) {
-		f.NotTested("a test has only one value for it")
-	}
-	return value
+	f.things, f.shown = append(f.things, thing), append(f.shown, shown)
+	return true
 }
 
-// sent is what a create has for a value: an array of it, if the member is one. An array of two shows that a
-// filter looks at more than the first item.
-func (f *filter) sent(i int, value any) any {
-	property := f.property()
-	mayHaveMore := property.MaxItems == nil || *property.MaxItems > 1
-	switch {
-	case schema.TypeOf(property) != "array":
-		return value
-	case i == 2 && mayHaveMore:
-		return []any{f.Draft.Values.Fresh(f.Draft.Values.Scalar(property), f.values), value}
+// askedFor is what to ask for to find a thing that was created with a value. An inferred resource may be shown with another
+// one, and a filter then goes by that.
+func (f *filter) askedFor(by resources.Filter, i int, drawn any) any {
+	if _, isArray := f.shown[i][by.Member].([]any); isArray || !f.list.IsInferred {
+		return drawn
 	}
-	return f.Draft.Values.Many(property, values.OrNone(property.MinItems), value)
+	return f.shown[i][by.Member]
 }
 
-// search lists by the i-th value. The things with the value must be found, wherever they are in the list.
-func (f *filter) search(i, limit int) {
+// search lists what some values select, until it has all things that it must have.
+func (f *filter) search(limit int, asked ...wanted) *selection {
+	s := &selection{asked: asked}
 	query := f.first()
-	maps.Copy(query, f.selection(f.values[i]))
+	for _, one := range asked {
+		maps.Copy(query, f.query(one))
+	}
 	if f.list.Limit != "" {
 		query.Set(f.list.Limit, strconv.Itoa(limit))
+		s.limit = limit
 	}
-	s := &filtered{
-		filter: f,
-		number: i,
-		limit:  limit,
-		wanted: map[string]bool{fmt.Sprint(f.things[i].ID): true},
-		read:   map[string]bool{},
-	}
-	if i == 0 {
-		s.wanted[fmt.Sprint(f.things[2].ID)] = true
-	}
+	pages := 0
 	for found := range f.pages(query, false) {
-		if s.visit(found) {
-			return
+		for i, id := range found.ids {
+			isAgain := slices.Contains(s.ids, id) && !f.list.IsInferred // else pages may have moved
+			f.Require(!isAgain, "a walk with %s=%d meets %s twice", f.list.Limit, limit, id)
+			s.ids, s.items = append(s.ids, id), append(s.items, found.items[i])
+		}
+		if pages++; pages == 1 {
+			s.first, s.total = len(s.ids), totalIn(f.list, f.last)
+		}
+		s.shows, s.isWhole = f.last, found.end == nothing
+		if f.lacking(s) == nil || pages > mostPages(f.list, limit) {
+			break
 		}
 	}
+	return s
 }
 
-// selection is the parameter with a value. A parameter that takes several values gets one: whether several mean
-// all of them or any, OpenAPI does not say.
-func (f *filter) selection(value any) url.Values {
-	parameter := f.list.Parameter(f.parameter)
-	described, _ := document.ParameterSchema(parameter)
-	if shape := f.Draft.Values.WithoutNull(f.Draft.Values.Flatten(described)); schema.TypeOf(shape) == "array" {
-		value = []any{value}
-	}
-	// What cannot be written selects nothing.
-	text, _ := document.Written(parameter, value)
-	pairs, _ := url.ParseQuery(text)
-	return pairs
-}
-
-// filtered is a list that is read with a value of the filter.
-type filtered struct {
-	*filter
-	number, limit int
-	wanted        map[string]bool // that were not found yet
-	read          map[string]bool
-	pagesRead     int
-}
-
-// fewPages is how many pages with the least limit are read.
-const fewPages = 20
-
-// visit looks at a page, until the things that have the value are found, or it is clear what is wrong.
-func (s *filtered) visit(found page) (enough bool) {
-	for i, item := range found.items {
-		s.note(item[s.member])
-		s.meet(found.ids[i])
-	}
-	hasAll := len(s.wanted) == 0
-	if !hasAll && found.end == nothing {
-		missing := slices.Sorted(maps.Keys(s.wanted))
-		s.lacks[s.number] = fmt.Sprintf("a list with %s=%v lacks %v, which has it", s.parameter, s.values[s.number], missing)
-	}
-	s.pagesRead++
-	isDone := hasAll || s.leaksBoth()
-	return isDone || s.pagesRead > s.mostPages()
-}
-
-// meet notes an item. A declared list must not have it twice; in an inferred one, pages may move while they are
-// read.
-func (s *filtered) meet(id string) {
-	isAgain := s.read[id] && !s.list.IsInferred
-	s.Require(!isAgain, "a walk with %s=%d meets %s twice", s.list.Limit, s.limit, id)
-	s.read[id] = true
-	if s.wanted[id] {
-		delete(s.wanted, id)
-		s.found++
-	}
-}
-
-// mostPages is how many pages are read. Short ones show how a filter and pages go together, and few do that.
-func (s *filtered) mostPages() int {
-	if s.limit < s.list.LongestPage() {
-		return fewPages
+// mostPages is how many pages are read. Few short ones show how a filter and pages go together.
+func mostPages(l *resources.List, limit int) int {
+	if limit < l.LongestPage() {
+		return 20
 	}
 	return values.Most
 }
 
-// note notes that the list has an item which the filter may not select.
-func (s *filtered) note(have any) {
-	want := s.values[s.number]
-	if s.selects(have, want) {
+// query is the parameter with a value. A parameter that takes several values gets one: whether several mean all of them or
+// any, OpenAPI does not say.
+func (f *filter) query(asked wanted) url.Values {
+	value := asked.value
+	if schema.TypeOf(f.taken(asked.Filter)) == "array" {
+		value = []any{value}
+	}
+	// What cannot be written selects nothing.
+	text, _ := document.Written(f.list.Parameter(asked.Parameter), value)
+	pairs, _ := url.ParseQuery(text)
+	return pairs
+}
+
+// selectsAll reports whether all values that were asked for select members, or that this is open.
+func (s *selection) selectsAll(members map[string]any) (selects, isOpen bool) {
+	selects = true
+	for _, one := range s.asked {
+		isSelected, mayBe := one.Meaning.Selects(members[one.Member], one.value)
+		if !isSelected && !mayBe {
+			return false, false
+		}
+		selects, isOpen = selects && isSelected, isOpen || mayBe
+	}
+	return selects, isOpen
+}
+
+// lacking is a thing that a list must have, and has not shown, or nil.
+func (f *filter) lacking(s *selection) *scenario.Thing {
+	for i, thing := range f.things {
+		isListed := slices.Contains(s.ids, fmt.Sprint(thing.ID))
+		if selects, _ := s.selectsAll(f.shown[i]); selects && !isListed {
+			return thing
+		}
+	}
+	return nil
+}
+
+// leak is an item that a list must not have, or nil. A thing of the test need not show the members.
+func (f *filter) leak(s *selection) map[string]any {
+	known := map[string]map[string]any{}
+	for i, thing := range f.things {
+		known[fmt.Sprint(thing.ID)] = f.shown[i]
+	}
+	for i, item := range s.items {
+		members := map[string]any{}
+		maps.Copy(members, known[s.ids[i]])
+		maps.Copy(members, item)
+		isUnknown := func(one wanted) bool { return members[one.Member] == nil }
+		selects, isOpen := s.selectsAll(members)
+		if isRight := selects || isOpen; !isRight && !slices.ContainsFunc(s.asked, isUnknown) {
+			return members
+		}
+	}
+	return nil
+}
+
+// mistake is what is wrong with a selection.
+type mistake struct {
+	*selection
+	message string
+	lacking *scenario.Thing // that the list lacks; nil: something else is wrong
+}
+
+// wrong is what is wrong with what a list has if its only filter has a meaning, or nil.
+func (f *filter) wrong(meaning resources.Meaning, all []*selection) *mistake {
+	for _, s := range all {
+		other := *s
+		other.asked = []wanted{s.asked[0]}
+		other.asked[0].Meaning = meaning
+		if found := f.judge(&other); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// judge is what is wrong with a selection, or nil.
+func (f *filter) judge(s *selection) *mistake {
+	text := "a list with"
+	for _, one := range s.asked {
+		text += fmt.Sprintf(" %s=%v", one.Parameter, one.value)
+	}
+	lacking := f.lacking(s)
+	if leak := f.leak(s); leak != nil {
+		text += " has an item with"
+		for _, one := range s.asked {
+			text += fmt.Sprintf(" %s %v", one.Member, leak[one.Member])
+		}
+		return &mistake{s, text, nil}
+	}
+	if s.isWhole && lacking != nil {
+		return &mistake{s, fmt.Sprintf("%s lacks %v, which has it", text, lacking.ID), lacking}
+	}
+	isWrongTotal := s.total != "" && s.total != fmt.Sprint(s.first)
+	if isWrongTotal && f.isOnePage(s) {
+		return &mistake{s, fmt.Sprintf("%s has %d items, but says that there are %s", text, s.first, s.total), nil}
+	}
+	return nil
+}
+
+// isOnePage reports whether all that is selected is on the first page. A service may have shorter pages than it is asked for.
+func (f *filter) isOnePage(s *selection) bool {
+	isLast := s.isWhole || s.first < s.limit
+	return isLast && s.first == len(s.ids) && s.first <= len(f.things)
+}
+
+// accuse ends the test if something is wrong. What the list lacks without the filter, too, is not for the filter to find.
+func (f *filter) accuse(wrong *mistake) {
+	if wrong == nil {
 		return
 	}
-	leak := fmt.Sprintf("a list with %s=%v has an item with %s %v", s.parameter, want, s.member, have)
-	if isLess(have, want) {
-		s.leaksLower = leak
-	} else {
-		s.leaksHigher = leak
+	if wrong.lacking != nil && !listedTo(f.Trial, f.list, wrong.lacking).hasEffect {
+		f.NotTested("the list lacks it without the filter, too")
+	}
+	f.Check(scenario.Broken{Rank: scenario.Behaviour, Message: wrong.message, Shown: &wrong.shows})
+}
+
+// guess ends the test of a guess that is wrong if another meaning is right, or if the filter selects nothing.
+func (f *filter) guess(by resources.Filter, all []*selection) {
+	for _, meaning := range resources.Meanings {
+		if f.wrong(meaning, all) == nil {
+			by.Meaning = meaning
+			f.NotTested(scenario.NotTested(fmt.Sprintf("%s may have another meaning; if it is right, the options need %s", by.Parameter, f.declared(by))))
+		}
+	}
+	if !slices.ContainsFunc(all, func(s *selection) bool { return len(s.ids) > 0 }) {
+		f.NotTested(scenario.NotTested(by.Parameter + " selects nothing: it may have another meaning"))
 	}
 }
 
-// leaksBoth reports whether the filter has no meaning at all: it finds lower and higher values.
-func (f *filter) leaksBoth() bool { return f.leaksLower != "" && f.leaksHigher != "" }
-
-// verdict says what is wrong with the filter. It waits for all lists, because one alone does not tell a filter
-// that selects nothing from one with another meaning.
-func (f *filter) verdict() {
-	wrong := cmp.Or(f.leaksLower, f.leaksHigher, f.lacks[0], f.lacks[1])
-	leaksNothing := f.leaksLower+f.leaksHigher == ""
-	findsSome := leaksNothing && f.found > 0
-	isCertain := f.leaksBoth() || findsSome
-	if f.list.IsInferred && !isCertain { // then something is wrong
-		f.NotTested(scenario.NotTested(wrong + ": it may have another meaning"))
-	}
-	f.Require(wrong == "", "%s", wrong)
+// declared is the list as the options have it, with a filter that has another meaning.
+func (f *filter) declared(by resources.Filter) string {
+	list := f.list.List
+	list.Filters = maps.Clone(list.Filters)
+	list.Filters[by.Parameter] = by.String()
+	return string(jsonvalue.Encode(map[string]any{"Lists": []scenario.List{list}}))
 }
 
-// selects reports whether a filter may select an item that has a value. An inferred one may also look for a
-// part of it, in any case. An array has a value if one of its items does.
-func (f *filter) selects(have, want any) bool {
-	if all, isArray := have.([]any); isArray {
-		return slices.ContainsFunc(all, func(have any) bool { return f.selects(have, want) })
+// mostTogether is how many filters of a list are tested together with each other one.
+const mostTogether = 12
+
+// together asks for each two of some filters at the same time. One thing has all values that are asked for, one for each
+// filter has another value of its member, and one has other values of all.
+//
+//	GET /tools?kind=a&size=1     must have only what has both
+func (t *listTest) together(filters []resources.Filter) {
+	f := &filter{listTest: t}
+	drawn, all, none := map[string][]any{}, map[string]any{}, map[string]any{}
+	var usable []resources.Filter
+	for _, by := range filters[:min(len(filters), mostTogether)] {
+		if drawn[by.Member] == nil {
+			drawn[by.Member] = f.drawn(by)
+		}
+		if values := drawn[by.Member]; values != nil {
+			all[by.Member] = f.sent(by, values[0])
+			usable = append(usable, by)
+		}
 	}
-	one := fmt.Sprint(have)
-	other := fmt.Sprint(want)
-	if !f.list.IsInferred {
-		return one == other
+	f.create(all)
+	var asked []wanted
+	for _, by := range usable {
+		value, unwanted := bothSides(by, drawn[by.Member])
+		none[by.Member] = f.sent(by, unwanted)
+		one := maps.Clone(all)
+		one[by.Member] = none[by.Member]
+		f.create(one)
+		if !by.Meaning.IsOrder() {
+			value = f.askedFor(by, 0, value)
+		}
+		asked = append(asked, wanted{by, value})
 	}
-	return strings.Contains(strings.ToLower(one), strings.ToLower(other))
+	f.create(none)
+	for i, one := range asked {
+		for _, other := range asked[i+1:] {
+			f.areBoth(one, other)
+		}
+	}
 }
 
-// isLess reports whether a value, or one of an array, is less than another one: as a number where both are
-// numbers, else as text.
-func isLess(have, want any) bool {
-	if all, isArray := have.([]any); isArray {
-		return slices.ContainsFunc(all, func(have any) bool { return isLess(have, want) })
+// areBoth fails if a list with two filters has not what both select, unless one of them is wrong alone: another test finds that.
+func (f *filter) areBoth(one, other wanted) {
+	limit := f.list.LongestPage()
+	wrong := f.judge(f.search(limit, one, other))
+	if wrong == nil {
+		return
 	}
-	one := fmt.Sprint(have)
-	other := fmt.Sprint(want)
-	number, err := strconv.ParseFloat(one, 64)
-	otherNumber, otherErr := strconv.ParseFloat(other, 64)
-	if err == nil && otherErr == nil {
-		return number < otherNumber
+	for _, alone := range []wanted{one, other} {
+		if f.judge(f.search(limit, alone)) != nil {
+			f.NotTested(scenario.NotTested(alone.Parameter + " alone is wrong"))
+		}
 	}
-	return one < other
+	f.accuse(wrong)
 }

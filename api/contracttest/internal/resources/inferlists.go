@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -19,10 +18,6 @@ import (
 // their names, which are much the same everywhere, and what its items are from the member that has the identity.
 // A parameter with an unknown name is left out: its effect stays a promise that is not tested, which the report tells.
 
-// otherThanEqual are words about a parameter that selects not what has its value. A wrong guess here costs little:
-// the filter is not tested.
-var otherThanEqual = regexp.MustCompile(`(?i)before|after|since|until|less|greater|\bm(in|ax)|above|below|least|most|between|\bnot\b|n't|without|exclu|except|other than|sort|order|ignored`)
-
 // findLists finds the lists that the options declare, and infers others.
 func (s *Set) findLists() {
 	for _, declared := range s.declared.Lists {
@@ -32,6 +27,9 @@ func (s *Set) findLists() {
 			l := &List{List: declared, ReadBy: operation, Resource: x}
 			item := schema.At(operation.Result(), l.ItemsAt()+"/0")
 			l.ID, l.Item = s.placed(item, declared.ID)
+			for _, parameter := range slices.Sorted(maps.Keys(l.Filters)) {
+				l.Selects = append(l.Selects, declaredFilter(parameter, l.Filters[parameter]))
+			}
 			s.Lists = append(s.Lists, l)
 		}
 	}
@@ -150,7 +148,7 @@ func (x *Resource) identityName() string {
 	if x.Member != "" {
 		return x.Member
 	}
-	names := x.Operations[http.MethodGet].PathNames
+	names := x.onOne().PathNames
 	return names[len(names)-1]
 }
 
@@ -174,20 +172,18 @@ func (s *Set) inferNext(l *List, name string, member *schema.Schema) {
 	}
 }
 
-// inferParameter finds out what a parameter of a list does. One that has the name of a member is a filter, or
-// nothing that is known.
+// inferParameter finds out what a parameter of a list does: it selects items by a member, or does what its name says.
 func (s *Set) inferParameter(l *List, parameter *document.Parameter, items *schema.Schema) {
 	if parameter.In != "query" {
 		return
 	}
-	described, _ := document.ParameterSchema(parameter)
-	wanted := s.values.Flatten(described)
-	member := s.memberOfParameter(items, parameter.Name, l.ID)
-	switch {
-	case member == "":
-		l.inferMeaning(parameter.Name, wanted)
-	case s.selectsBy(l, parameter, wanted, items, member):
-		l.Filters[parameter.Name] = member
+	if f := s.findFilter(l, parameter, items); f != nil {
+		l.Selects = append(l.Selects, *f)
+		l.Filters[parameter.Name] = f.String()
+		return
+	}
+	if s.memberOfParameter(items, PlainName(parameter.Name), l.ID) == "" {
+		l.inferMeaning(parameter.Name, parameterSchema(s, parameter))
 	}
 }
 
@@ -224,23 +220,10 @@ func (l *List) meanings() []meaning {
 	}
 }
 
-// memberOfParameter returns the member of items that a parameter has the name of, in the singular or plural.
-func (s *Set) memberOfParameter(items *schema.Schema, parameter, identity string) string {
-	plain := PlainName(parameter)
+// memberOfParameter returns the member of items that has a plain name, in the singular or plural.
+func (s *Set) memberOfParameter(items *schema.Schema, plain, identity string) string {
 	names := []string{plain, strings.TrimSuffix(plain, "s"), plain + "s"}
 	return s.memberNamed(items, names, func(name string, _ *schema.Schema) bool { return name != identity })
-}
-
-// selectsBy reports whether a parameter may select the items whose member has its value. A test must be able to
-// choose the value, so a create must send it, and parameter, create and item must have it in the same type.
-func (s *Set) selectsBy(l *List, parameter *document.Parameter, wanted, items *schema.Schema, member string) bool {
-	sent := s.values.Property(l.Resource.Create.BodySchema(), member)
-	item := s.values.Property(items, member)
-	if sent == nil || s.values.IsAbsent(sent) || otherThanEqual.MatchString(parameter.Description) {
-		return false
-	}
-	scalar := s.scalar(sent)
-	return sameKind(s.scalar(wanted), scalar) && sameKind(scalar, s.scalar(item))
 }
 
 // scalar is what a schema has one or several of, where it is not null.

@@ -19,6 +19,8 @@ type List struct {
 	ReadBy     *document.Operation
 	Resource   *Resource
 	IsInferred bool
+	// Selects are the filters, sorted by their parameters.
+	Selects []Filter
 	// Item is where an item has the thing.
 	Item document.Wrapping
 }

@@ -184,11 +184,9 @@ func (s *session) areAlike(x *resources.Resource) error {
 
 // CreateIfPossible creates a thing, or makes it missing. What is wrong with the responses does not count then.
 func (s *session) CreateIfPossible(thing *scenario.Thing) {
-	failures := s.failures
-	noted := s.noted
+	failures, noted, doubt := s.failures, s.noted, s.doubt
 	err := s.Create(thing)
-	s.doubt = nil
-	s.noted = noted
+	s.noted, s.doubt = noted, doubt
 	if err != nil {
 		s.failures = failures
 		thing.Missing = true

@@ -93,10 +93,3 @@ func (g *Generator) Fresh(wanted *schema.Schema, others []any) any {
 func (g *Generator) IsPlaceholder(of *schema.Schema, text string) bool {
 	return strings.HasPrefix(text, "Ficus") || text == g.Base(of)
 }
-
-// FreshLow returns a text as Fresh does that is less than the others, or false if the schema allows none. With it a
-// filter by equality is told from one by order.
-func (g *Generator) FreshLow(wanted *schema.Schema) (text string, ok bool) {
-	text = fmt.Sprint("0", g.drawn.Add(1))
-	return text, schema.TypeOf(wanted) == "string" && g.Fits(wanted, text)
-}

@@ -126,25 +126,6 @@ func TestFreshSamples(t *testing.T) {
 	}
 }
 
-// A low text comes before all others.
-func TestFreshLow(t *testing.T) {
-	t.Parallel()
-	for wanted, want := range map[string]string{
-		`{"type":"string"}`:               "01000001",
-		`{"type":"string","maxLength":3}`: "none",
-		`{"type":"integer"}`:              "none",
-		`{}`:                              "none",
-	} {
-		text, ok := New(Settings{}).FreshLow(schemaOf(t, wanted))
-		if !ok {
-			text = "none"
-		}
-		if text != want {
-			t.Errorf("%s has %s, want %s", wanted, text, want)
-		}
-	}
-}
-
 // A placeholder begins as the plainest text of the engine, or is the plainest value.
 func TestIsPlaceholder(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,258 @@
+package resources
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
+)
+
+// Filter is how a parameter of a list selects items: by their member, which has a [Meaning] to the value of the parameter.
+//
+// A parameter with the name and the schema of a member selects the items whose member equals it, and so does one with the
+// name, the schema and a word of order, such as min_price, in its own way. Any other one is a guess.
+type Filter struct {
+	Parameter, Member string
+	Meaning           Meaning
+	IsGuess           bool // a right service may mean something else
+}
+
+// String is the filter as the options have it.
+func (f Filter) String() string { return strings.TrimSuffix(f.Member+" "+string(f.Meaning), " ") }
+
+// IsCertain reports whether it is known of each value whether the filter selects it.
+func (f Filter) IsCertain() bool {
+	return !f.IsGuess && !slices.Contains([]Meaning{Begins, Contains, Above, Below}, f.Meaning)
+}
+
+// Meaning says which values of a member a value of a parameter selects. The options have it after the name of the member.
+type Meaning string
+
+const (
+	Equal    Meaning = ""
+	AnyCase  Meaning = "anycase"  // equal, also in the other case
+	Begins   Meaning = "begins"   // with it, maybe in the other case
+	Contains Meaning = "contains" // it, maybe in the other case
+	Least    Meaning = ">="
+	Most     Meaning = "<="
+	More     Meaning = ">"
+	Less     Meaning = "<"
+	Above    Meaning = "above" // more, and maybe the value itself
+	Below    Meaning = "below" // less, and maybe the value itself
+)
+
+// Meanings are all of them. Those that say most come first.
+var Meanings = []Meaning{Equal, AnyCase, Begins, Contains, Least, Most, More, Less, Above, Below}
+
+// IsOrder reports whether it is a bound of values that have an order.
+func (m Meaning) IsOrder() bool { return slices.Index(Meanings, m) >= slices.Index(Meanings, Least) }
+
+// Selects reports whether a member with a value is selected by a value of the parameter, or else whether that is open. An array
+// is selected if one of its items is.
+func (m Meaning) Selects(have, wanted any) (selects, isOpen bool) {
+	if all, isArray := have.([]any); isArray {
+		for _, item := range all {
+			isSelected, mayBe := m.Selects(item, wanted)
+			selects, isOpen = selects || isSelected, isOpen || mayBe
+		}
+		return selects, isOpen
+	}
+	if have == nil {
+		return false, false
+	}
+	order := compare(have, wanted)
+	one, other := fmt.Sprint(have), fmt.Sprint(wanted)
+	folded, otherFolded := strings.ToLower(one), strings.ToLower(other)
+	switch m {
+	case AnyCase:
+		return folded == otherFolded, false
+	case Begins:
+		return strings.HasPrefix(one, other), strings.HasPrefix(folded, otherFolded)
+	case Contains:
+		return strings.Contains(one, other), strings.Contains(folded, otherFolded)
+	case Least:
+		return order >= 0, false
+	case Most:
+		return order <= 0, false
+	case More, Above:
+		return order > 0, order == 0 && m == Above
+	case Less, Below:
+		return order < 0, order == 0 && m == Below
+	}
+	return order == 0, false
+}
+
+// compare orders two values: as numbers or times if both are such, else as texts.
+func compare(have, wanted any) int {
+	one, other := fmt.Sprint(have), fmt.Sprint(wanted)
+	number, err := strconv.ParseFloat(one, 64)
+	otherNumber, otherErr := strconv.ParseFloat(other, 64)
+	if err == nil && otherErr == nil {
+		return cmp.Compare(number, otherNumber)
+	}
+	moment, err := time.Parse(time.RFC3339, one)
+	otherMoment, otherErr := time.Parse(time.RFC3339, other)
+	if err == nil && otherErr == nil {
+		return moment.Compare(otherMoment)
+	}
+	return cmp.Compare(one, other)
+}
+
+// declaredFilter is a filter of the options: the name of a member, and maybe a meaning.
+func declaredFilter(parameter, says string) Filter {
+	f := Filter{Parameter: parameter, Member: says}
+	if i := strings.LastIndexByte(says, ' '); i > 0 && slices.Contains(Meanings, Meaning(says[i+1:])) {
+		f.Member, f.Meaning = says[:i], Meaning(says[i+1:])
+	}
+	return f
+}
+
+// otherThanEqual are words about a parameter that selects not what has its value, and saysOther about one that selects by a
+// part of it.
+var (
+	otherThanEqual = regexp.MustCompile(`(?i)before|after|since|until|less|greater|\bm(in|ax)|above|below|least|most|between|\bnot\b|n't|without|exclu|except|other than|sort|order|ignored`)
+	saysOther      = regexp.MustCompile(`(?i)contain|prefix|suffix|begin|start|part\b|partial|substring|search|insensitive|\bcase\b|fuzzy|similar|like\b|match|pattern|wildcard`)
+)
+
+// saysOpen are words about a bound that leave open, or say otherwise, whether it selects the value itself.
+var saysOpen = regexp.MustCompile(`(?i)exclusive|strict|before|after|until|since|more than|less than|greater than`)
+
+// bounds are words in names of parameters that are a bound of a member. What they mean for the value itself is usual: for
+// after and since it is not, and for moments it never is.
+var bounds = map[string]Meaning{
+	"min": Least, "from": Least, "gte": Least, "ge": Least, "max": Most, "to": Most, "lte": Most, "le": Most,
+	"gt": More, "lt": Less, "after": Above, "since": Above, "before": Below, "until": Below,
+}
+
+// openBounds leave open whether they select the value itself.
+var openBounds = map[Meaning]Meaning{Least: Above, Most: Below}
+
+// opposites are the bounds that make a range with another one, if no name says which member it is about.
+var opposites = map[string]string{"from": "to", "min": "max", "since": "until", "after": "before"}
+
+// findFilter finds out whether a parameter selects items by a member. A test must be able to choose the value, so a create
+// must send it.
+func (s *Set) findFilter(l *List, parameter *document.Parameter, items *schema.Schema) *Filter {
+	f := &Filter{Parameter: parameter.Name}
+	f.Member = s.memberOfParameter(items, PlainName(parameter.Name), l.ID)
+	rest, word := boundOf(wordsOf(parameter.Name))
+	if f.Member == "" && word != "" {
+		f.Meaning = bounds[word]
+		f.Member = s.boundedMember(l, parameter, items, rest, word)
+	}
+	if f.Member == "" || !s.canSelect(l, parameter, items, f) {
+		return nil
+	}
+	return f
+}
+
+// boundedMember is the member that a bound is about: the one that has the rest of its name, or if nothing is left, the only
+// one of its type and format, where another parameter is the opposite bound.
+func (s *Set) boundedMember(l *List, parameter *document.Parameter, items *schema.Schema, rest, word string) string {
+	if rest != "" {
+		return s.memberOfParameter(items, rest, l.ID)
+	}
+	wanted := s.scalar(parameterSchema(s, parameter))
+	isPair := slices.ContainsFunc(l.ReadBy.Parameters, func(other *document.Parameter) bool {
+		return opposites[other.Name] == word || opposites[word] == other.Name
+	})
+	if isNumber := schema.IsNumber(wanted); !isPair || isNumber != slices.Contains([]string{"min", "max"}, word) {
+		return "" // from and after may be positions in the list
+	}
+	var alike []string
+	for _, name := range s.values.Names(items) {
+		member := s.scalar(s.values.Property(items, name))
+		if name != l.ID && sameKind(wanted, member) && schema.FormatOf(wanted) == schema.FormatOf(member) {
+			alike = append(alike, name)
+		}
+	}
+	if len(alike) != 1 {
+		return ""
+	}
+	return alike[0]
+}
+
+// canSelect reports whether a parameter, the create and the items have a member in the same type, and completes the filter.
+func (s *Set) canSelect(l *List, parameter *document.Parameter, items *schema.Schema, f *Filter) bool {
+	sent := s.values.Property(l.Resource.Create.ThingSchema(), f.Member)
+	if sent == nil || s.values.IsAbsent(sent) {
+		return false
+	}
+	wanted, member, item := s.scalar(parameterSchema(s, parameter)), s.scalar(sent), s.scalar(s.values.Property(items, f.Member))
+	if !sameKind(wanted, member) || !sameKind(member, item) {
+		return false
+	}
+	if f.Meaning.IsOrder() {
+		// Half-open ranges of moments are usual.
+		isOpen := schema.FormatOf(wanted) == "date-time" || saysOpen.MatchString(parameter.Description)
+		if open, hasOpen := openBounds[f.Meaning]; isOpen && hasOpen {
+			f.Meaning = open
+		}
+		return IsOrdered(wanted) && schema.FormatOf(wanted) == schema.FormatOf(member)
+	}
+	_, word := boundOf(wordsOf(parameter.Name))
+	isBound := word != "" && IsOrdered(wanted)
+	isSame := parameter.Name == f.Member && (saysSame(wanted, member) || saysSame(wanted, item))
+	f.IsGuess = isBound || !isSame || saysOther.MatchString(parameter.Description)
+	return !otherThanEqual.MatchString(parameter.Description)
+}
+
+// parameterSchema is what a parameter takes, where it is not null.
+func parameterSchema(s *Set, parameter *document.Parameter) *schema.Schema {
+	described, _ := document.ParameterSchema(parameter)
+	return s.values.WithoutNull(s.values.Flatten(described))
+}
+
+// IsOrdered reports whether the values of a schema have an order that has a meaning: numbers, days and moments.
+func IsOrdered(of *schema.Schema) bool {
+	isTime := slices.Contains([]string{"date", "date-time"}, schema.FormatOf(of))
+	return len(schema.ValuesOf(of)) == 0 && (schema.IsNumber(of) || isTime)
+}
+
+// saidOfValues are the keywords of which two schemas must have the same to allow the same values.
+var saidOfValues = []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength"}
+
+// saysSame reports whether two schemas of values that are not composed say the same of them.
+func saysSame(one, other *schema.Schema) bool {
+	isOther := func(keyword string) bool {
+		return !reflect.DeepEqual(schema.Keyword(one, keyword).Interface(), schema.Keyword(other, keyword).Interface())
+	}
+	isAlike := schema.FormatOf(one) == schema.FormatOf(other) && schema.PatternOf(one) == schema.PatternOf(other)
+	return isAlike && jsonvalue.Same(schema.ValuesOf(one), schema.ValuesOf(other)) && !slices.ContainsFunc(saidOfValues, isOther)
+}
+
+// wordsOf are the words of a name: minPrice, min_price and price[min] have min and price.
+func wordsOf(name string) []string {
+	var spaced strings.Builder
+	for _, r := range name {
+		switch {
+		case unicode.IsUpper(r):
+			spaced.WriteString(" " + strings.ToLower(string(r)))
+		case unicode.IsLetter(r) || unicode.IsDigit(r):
+			spaced.WriteRune(r)
+		default:
+			spaced.WriteByte(' ')
+		}
+	}
+	return strings.Fields(spaced.String())
+}
+
+// boundOf is the first or the last of some words if it is one of a bound, and the plain name that the others are.
+func boundOf(words []string) (rest, word string) {
+	for i, word := range words {
+		isOutside := i == 0 || i == len(words)-1
+		if isOutside && bounds[word] != "" {
+			return strings.Join(slices.Delete(words, i, i+1), ""), word
+		}
+	}
+	return "", ""
+}
