@@ -42,6 +42,7 @@ var sequences = map[scenario.PromiseKind]string{
 	scenario.NotUnderAnotherParent: ": what is under another parent is not found",
 	scenario.TakesDefaults:         ": what is left out has its default",
 	scenario.ListShowsAll:          " shows what exists",
+	scenario.ShowsWhatWasSent:      ": a response shows what was sent",
 }
 
 // isOfSeveral reports whether a promise is shown by several requests, which need not be of one operation.
@@ -101,7 +102,7 @@ func nameOf(p scenario.Promise) string {
 		return fmt.Sprintf("body %s %s, %s", p.Place, p.Keyword, duty)
 	case scenario.BodyPresence:
 		return fmt.Sprintf("body %s, %s", p.Keyword, duty)
-	case scenario.ListedResponse, scenario.HeaderOfResponse:
+	case scenario.ListedResponse, scenario.HeaderOfResponse, scenario.MemberOfResponse:
 		return responseName(p)
 	}
 	text := plainNames[p.Kind]
@@ -111,14 +112,17 @@ func nameOf(p scenario.Promise) string {
 	return strings.NewReplacer("PLACE", p.Place, "DUTY", duty).Replace(text)
 }
 
-// responseName names a response, or a header of it. One without an operation is of all.
+// responseName names a response, or a header or a member of it. One without an operation is of all.
 func responseName(p scenario.Promise) string {
 	text := p.Status
 	if p.Operation == "" {
 		text = "any operation, " + text
 	}
-	if p.Kind == scenario.HeaderOfResponse {
+	switch p.Kind {
+	case scenario.HeaderOfResponse:
 		text += ", header " + p.Place
+	case scenario.MemberOfResponse:
+		text += ", member " + p.Place
 	}
 	return text
 }

@@ -243,6 +243,7 @@ var rows = map[scenario.PromiseKind]string{
 	scenario.DefaultOfList:     "effects",
 	scenario.ListedResponse:    "responses",
 	scenario.HeaderOfResponse:  "responses",
+	scenario.MemberOfResponse:  "responses",
 	scenario.NotUnderstood:     "not understood",
 }
 

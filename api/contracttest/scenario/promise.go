@@ -60,6 +60,7 @@ const (
 const (
 	ListedResponse   PromiseKind = "response"
 	HeaderOfResponse PromiseKind = "header"
+	MemberOfResponse PromiseKind = "member"
 	UnofferedMethods PromiseKind = "methods"
 	OptionsOfPath    PromiseKind = "options"
 	NoPath           PromiseKind = "no-path"
@@ -92,6 +93,7 @@ const (
 	ListShowsAll          PromiseKind = "list-shows-all"
 	FiltersTogether       PromiseKind = "filters-together"
 	KeptFromOthers        PromiseKind = "kept-from-others"
+	ShowsWhatWasSent      PromiseKind = "shows-what-was-sent"
 )
 
 // Promises that the options add, by name, and what no test tries.

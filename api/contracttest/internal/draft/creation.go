@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
@@ -15,12 +17,27 @@ import (
 // Varied draws the body of a create, with the identity of a thing if the client chooses it. A create may have no
 // body, or one that is no object: then it is nil.
 func (d *Draft) Varied(x *resources.Resource, thing *scenario.Thing) map[string]any {
-	described := x.Create.ThingSchema()
+	return x.Identified(jsonvalue.Object(d.VariedThing(x.Create)), thing)
+}
+
+// VariedThing draws a thing as an operation takes it, with what the service is known to need. It is nil if the operation has no
+// body.
+func (d *Draft) VariedThing(operation *document.Operation) any {
+	described := operation.ThingSchema()
 	if described == nil {
 		return nil
 	}
-	body := d.wrapped(x.Create, d.Values.Varied(described))
-	return x.Identified(x.Create.Takes.Thing(d.Lessons.Value(x.Create, body)), thing)
+	plain := d.Values.Base(described)
+	if jsonvalue.Object(plain) == nil {
+		return plain
+	}
+	return d.Values.Vary(described, jsonvalue.Normal(plain), d.Needed(operation, plain), d.Lessons.Of(operation).RefusesVaried)
+}
+
+// Needed is a thing with what an operation is known to need in place of what is plain. An identity beside it is left out.
+func (d *Draft) Needed(operation *document.Operation, thing any) map[string]any {
+	body := d.Lessons.Value(operation, d.wrapped(operation, thing))
+	return jsonvalue.Object(jsonvalue.Lookup(body, "#"+operation.Takes.Members))
 }
 
 // Parent is what must be created before a thing, which is below it, or nil. All things of a test share one: else a service

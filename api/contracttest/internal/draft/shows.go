@@ -21,7 +21,7 @@ import (
 )
 
 // What a service shows may differ from what it was sent without being wrong: it may add members, leave out
-// secrets, or set some members itself. Of an inferred resource even more may differ, because the document
+// secrets, or set some members itself. Of an inferred resource, and of none, even more may differ, because the document
 // does not say that it shows what it takes: texts may be trimmed, fractions rounded, arrays sorted. What is left is
 // a loss of data.
 
@@ -46,7 +46,7 @@ func (s *Drafts) Lost(x scenario.Interaction, sent map[string]any, operation *do
 	}
 	sent = jsonvalue.Object(jsonvalue.Normal(sent))
 	of := s.Resources.Of(operation)
-	c := comparison{lenient: of != nil && of.IsInferred}
+	c := comparison{lenient: of == nil || of.IsInferred}
 	lost := c.lost(schema.Parts(schema.At(operation.ResultOf(x.Status), operation.Gives.Members)), sent, object)
 	return slices.DeleteFunc(lost, func(name string) bool { return s.isManaged(of, operation, name) })
 }
@@ -59,10 +59,12 @@ func isOther(name string, sent, object map[string]any) string {
 // isManaged reports whether a service may set a member itself. Only where both have one schema: otherwise
 // the author would not have asked for the member.
 func (s *Drafts) isManaged(x *resources.Resource, operation *document.Operation, name string) bool {
-	if x == nil || name == x.Member || !managed.MatchString(name) {
-		return false
+	creates := operation
+	if x != nil {
+		creates = x.Create
 	}
-	return schema.IsSame(x.Create.ThingSchema(), operation.ThingResult())
+	isIdentity := x != nil && name == x.Member
+	return !isIdentity && managed.MatchString(name) && schema.IsSame(creates.ThingSchema(), operation.ThingResult())
 }
 
 // comparison compares what was sent with what a response has. If it is lenient, a service may have made

@@ -60,8 +60,9 @@ func TestShows(t *testing.T) {
 		{name: "a managed member with a schema of its own", operation: "changeCrate", sent: `{"status":"a"}`, got: `{"status":"b"}`, want: `was sent status = "a", but has "b"`},
 		{name: "a managed member where neither has a schema", operation: "changeBox", sent: `{"status":"a"}`, got: `{"status":"b"}`, want: `was sent status = "a", but has "b"`},
 		{name: "the identity", sent: `{"id":"a"}`, got: `{"id":"b"}`, want: `was sent id = "a", but has "b"`},
-		{name: "a managed member of no resource", operation: "load", sent: `{"status":"a"}`, got: `{"status":"b"}`, want: `was sent status = "a", but has "b"`},
-		{name: "a trimmed text of no resource", operation: "load", sent: `{"name":" a"}`, got: `{"name":"a"}`, want: `was sent name = " a", but has "a"`},
+		{name: "a managed member of no resource", operation: "load", sent: `{"status":"a"}`, got: `{"status":"b"}`},
+		{name: "a trimmed text of no resource", operation: "load", sent: `{"name":" a"}`, got: `{"name":"a"}`},
+		{name: "another text of no resource", operation: "load", sent: `{"name":"a"}`, got: `{"name":"b"}`, want: `was sent name = "a", but has "b"`},
 		{name: "an inferred resource", isInferred: true, sent: `{"name":" a"}`, got: `{"name":"A"}`},
 		{name: "another value of it", isInferred: true, sent: `{"name":"a"}`, got: `{"name":"b"}`, want: `was sent name = "a", but has "b"`},
 	} {

@@ -46,6 +46,8 @@ type Lesson struct {
 	IsPlainAccepted bool
 	// NeedsFresh means that its texts must be new ones in each request, or of small letters.
 	NeedsFresh bool
+	// RefusesVaried means that a body with another value for each member was refused.
+	RefusesVaried bool
 	// LeftOut are the places of optional members of the body that the service refuses, whatever the document says.
 	LeftOut map[string]bool
 	// Members of the body may name something else.

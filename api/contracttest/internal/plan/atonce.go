@@ -97,13 +97,12 @@ func changesOnce(t *draft.Trial, x *resources.Resource, method string) {
 // changesOf are calls that change a thing, each to other values: a change to what is there may leave the ETag. None, if
 // the values do not differ.
 func changesOf(d *draft.Draft, operation *document.Operation, thing *scenario.Thing, etag string) (calls []scenario.Call) {
-	described := operation.ThingSchema()
-	if described == nil {
+	if operation.ThingSchema() == nil {
 		return nil
 	}
 	seen := map[string]bool{}
 	for range together {
-		body := d.Values.Varied(described)
+		body := d.VariedThing(operation)
 		seen[string(jsonvalue.Encode(body))] = true
 		calls = append(calls, scenario.Call{
 			Operation: operation.ID,

@@ -132,7 +132,7 @@ func (c *condition) replacement() any {
 	if put == nil || put.ThingSchema() == nil {
 		return nil
 	}
-	return c.Values.Varied(put.ThingSchema())
+	return c.VariedThing(put)
 }
 
 // createAgain creates the thing with new values, so that its versions before are not current by chance.

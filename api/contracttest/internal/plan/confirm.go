@@ -11,6 +11,7 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
+	"github.com/plantstore/plantstore/api/contracttest/internal/values"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
@@ -77,10 +78,9 @@ func (s *surroundings) confirm(sent scenario.Request) error {
 	}
 	body, _ := jsonvalue.Decode(sent.Body) // a test has written it
 	above, name := split(s.promise.Place)
-	object := jsonvalue.Object(jsonvalue.Lookup(body, "#"+above))
-	if value, has := object[name]; has {
-		if s.isAcceptedBeside(sent, above, s.alikes(above, object, name, value)) {
-			return scenario.NotTested("it is refused only beside other values, and the document does not say which")
+	if object := jsonvalue.Object(jsonvalue.Lookup(body, "#"+above)); object != nil {
+		if s.isAcceptedBeside(sent, above, s.alikes(above, object, name)) {
+			return scenario.NotTested("it is refused only beside other values, or at another time, and the document does not say which")
 		}
 		if other, isOrdinary := s.ordinary(above, object, name); isOrdinary && !s.isAcceptedBeside(sent, above, other) {
 			return knowsSome(name)
@@ -115,27 +115,49 @@ func (s *surroundings) shapeAt(above string, object map[string]any) *schema.Sche
 	return s.Values.ShapeOf(schema.At(s.Operation.BodySchema(), above), object)
 }
 
-// alikes are an object with a value in all members of the same type and format, and one without what is optional.
-func (s *surroundings) alikes(above string, object map[string]any, name string, value any) []map[string]any {
+// yearsLater is how many years a date is moved. Most leap days have one so much later.
+const yearsLater = 8
+
+// alikes are an object without what is optional, and, if it has a member, with the value of that in all members of the same type
+// and format. A date is also moved: it may be refused because it is past.
+func (s *surroundings) alikes(above string, object map[string]any, name string) []map[string]any {
 	shape := s.shapeAt(above, object)
 	of := schema.Of(shape.Properties[name])
-	same, least := maps.Clone(object), map[string]any{name: value}
-	for other := range object {
-		property := schema.Of(shape.Properties[other])
-		isAlike := schema.TypeOf(property) == schema.TypeOf(of) && schema.FormatOf(property) == schema.FormatOf(of)
-		if isAlike && s.Values.Fits(property, value) {
-			same[other] = value
-		}
-		if slices.Contains(shape.Required, other) {
-			least[other] = object[other]
-		}
+	least := maps.Clone(object)
+	maps.DeleteFunc(least, func(other string, _ any) bool { return other != name && !slices.Contains(shape.Required, other) })
+	all := []map[string]any{least}
+	value, has := object[name]
+	if !has {
+		return all
 	}
-	return []map[string]any{same, least}
+	alike := []any{value}
+	if later, isDate := values.Moved(schema.FormatOf(of), value, yearsLater, 0); isDate {
+		alike = append(alike, later)
+	}
+	for _, value := range alike {
+		same := maps.Clone(object)
+		for other := range object {
+			property := schema.Of(shape.Properties[other])
+			isAlike := schema.TypeOf(property) == schema.TypeOf(of) && schema.FormatOf(property) == schema.FormatOf(of)
+			if isAlike && s.Values.Fits(property, value) {
+				same[other] = value
+			}
+		}
+		all = append(all, same)
+	}
+	return all
 }
 
 // ordinary is an object with an ordinary text as a member.
 func (s *surroundings) ordinary(above string, object map[string]any, name string) (others []map[string]any, isOrdinary bool) {
-	text, isOrdinary := s.ordinaryText(schema.Of(s.shapeAt(above, object).Properties[name]))
+	if _, has := object[name]; !has {
+		return nil, false
+	}
+	of := schema.Of(s.shapeAt(above, object).Properties[name])
+	text, isOrdinary := s.ordinaryText(of)
+	if day, isDate := values.Moved(schema.FormatOf(of), s.Values.Base(of), 0, cmp.Or(values.PlaceInOrder(name), 1)); isDate {
+		text, isOrdinary = day, true
+	}
 	other := maps.Clone(object)
 	other[name] = text
 	return []map[string]any{other}, isOrdinary

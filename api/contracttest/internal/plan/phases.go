@@ -124,6 +124,7 @@ func (p *Planner) testsOfSeveral() []Test {
 		p.resourceTests(),
 		p.belowTests(),
 		p.defaultTests(),
+		p.echoTests(),
 		p.declaredSequences(),
 		p.conditionTests(),
 		p.listTests(),

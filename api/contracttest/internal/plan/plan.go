@@ -13,7 +13,7 @@
 //   - sequences.go: what is created can be read, changed and deleted, and nothing else changes. others.go: two
 //     resources do not touch each other, and below.go: nor do things below one another. location.go: Location
 //     leads to what was created. defaults.go: what a create leaves out has its default. replacements.go: a PUT
-//     removes what it does not have.
+//     removes what it does not have. echo.go: a response shows what was sent, where nothing reads it.
 //   - conditions.go: If-Match and If-None-Match. atonce.go: requests at the same time.
 //   - users.go: what one user creates is kept from another one.
 //   - lists.go and filters.go: limits, pages, defaults and filters of lists. pages.go reads them, search.go looks for
@@ -25,7 +25,7 @@
 //
 // The tests come in an order in which a run that ends early has seen something of everything: see
 // [Planner.Tests] and phases.go. They are made while they run, and those of one request are kept as far as there is room.
-// promises.go has what a document promises, and what a response shows.
+// promises.go has what a document promises, and what a response shows, of which members.go has the members.
 //
 // # To add a kind of test
 //
@@ -110,6 +110,8 @@ type Planner struct {
 	Settings
 	*draft.Drafts
 
+	members map[string]scenario.Promise // see membersOf
+
 	mu   sync.Mutex
 	made map[*document.Operation]*operationTests
 	// The bytes of the requests in made.
@@ -142,7 +144,8 @@ func New(judge *judge.Judge, settings Settings) *Planner {
 			Lessons:   lessons.New(known, generator),
 			Values:    generator,
 		},
-		made: map[*document.Operation]*operationTests{},
+		members: membersOf(judge.Document),
+		made:    map[*document.Operation]*operationTests{},
 	}
 }
 

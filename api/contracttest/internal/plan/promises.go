@@ -84,6 +84,10 @@ func (p *Planner) Promises() (all []scenario.Promise, untested map[scenario.Prom
 			all = append(all, promise)
 		}
 	}
+	for _, promise := range p.members {
+		untested[promise] = cmp.Or(p.whyNotTested(p.Document.Operation(promise.Operation)), noResponseHad)
+		all = append(all, promise)
+	}
 	for _, promise := range p.Document.Unsupported {
 		untested[promise] = untestable
 		all = append(all, promise)
@@ -140,6 +144,8 @@ func (p *Planner) Shown(x scenario.Interaction, isKnown func(scenario.Promise) b
 	if x.Status >= http.StatusBadRequest {
 		return shown
 	}
+	value, _ := x.Value() // what is no JSON has no members
+	shown = append(shown, p.shownMembers(operation.ResultOf(x.Status), value)...)
 	shown = append(shown, shownBodyExamples(operation, x, isKnown)...)
 	return append(shown, shownParameters(operation, x)...)
 }

@@ -100,6 +100,8 @@ type attempt struct {
 	body    any // of the document; nil: the plainest one
 	isFresh bool
 	isLeast bool // without what is optional
+	// Another value for each member.
+	isVaried bool
 	// The place of the only optional member that it has.
 	with string
 }
@@ -174,7 +176,10 @@ func (r *rehearsal) isAccepted(way attempt, more string) bool {
 // body is the body of a request in one way.
 func (r *rehearsal) body(way attempt, more string) []byte {
 	body := way.body
-	if body == nil {
+	switch {
+	case way.isVaried:
+		return jsonvalue.Encode(r.Operation.Takes.Wrapped(r.Draft.PlainBody(r.Operation), r.Draft.VariedThing(r.Operation)))
+	case body == nil:
 		body = r.plain()
 	}
 	lesson := r.Lessons.Of(r.Operation)
@@ -209,6 +214,9 @@ func (r *rehearsal) accepted(way attempt) {
 	}
 	if way.isLeast {
 		r.optionalOnes(way)
+	}
+	if r.Operation.BodySchema() != nil && !r.isAccepted(attempt{isVaried: true}, "") {
+		r.Lessons.Teach(r.Operation, func(l *lessons.Lesson) { l.RefusesVaried = true })
 	}
 }
 

@@ -5,8 +5,7 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
-
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/draft"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
@@ -30,7 +29,7 @@ func putRemoves(t *draft.Trial, x *resources.Resource) {
 	if described == nil || merges.MatchString(put.Says) {
 		t.NotTested("the document does not say that it replaces")
 	}
-	removals := [2]removal{leaveOut(t, x, described), leaveOut(t, x, described)}
+	removals := [2]removal{leaveOut(t, x, put), leaveOut(t, x, put)}
 	for _, name := range t.Values.Names(described) {
 		isOpen := name == x.Member || slices.Contains(t.Values.Flatten(described).Required, name)
 		if !isOpen && bothKeep(removals, name) {
@@ -44,8 +43,9 @@ type removal struct{ before, after map[string]any }
 
 // leaveOut replaces a resource, and then again without what is optional. The first replacement gives it values of
 // all members, which the create may not have taken.
-func leaveOut(t *draft.Trial, x *resources.Resource, described *schema.Schema) (removed removal) {
-	whole := jsonvalue.Object(t.Values.Varied(described))
+func leaveOut(t *draft.Trial, x *resources.Resource, put *document.Operation) (removed removal) {
+	described := put.ThingSchema()
+	whole := jsonvalue.Object(t.VariedThing(put))
 	least := map[string]any{}
 	for _, name := range t.Values.Flatten(described).Required {
 		least[name] = whole[name]

@@ -34,7 +34,7 @@ type Users struct {
 func (p *Planner) OfUser() *Planner {
 	drafts := *p.Drafts
 	drafts.World = p.World.OfUser()
-	return &Planner{Settings: p.Settings, Drafts: &drafts, made: map[*document.Operation]*operationTests{}}
+	return &Planner{Settings: p.Settings, Drafts: &drafts, members: p.members, made: map[*document.Operation]*operationTests{}}
 }
 
 // way is how a user may get at a thing.
@@ -230,8 +230,8 @@ func (u *userTest) reach(owner, user *draft.Trial, by way) (r reached) {
 	}
 	owner.Read(thing)
 	call := scenario.Call{Operation: by.ID, Of: thing}
-	if described := by.BodySchema(); described != nil {
-		call.Body = u.Lessons.Value(by.Operation, u.Values.Varied(described))
+	if by.BodySchema() != nil {
+		call.Body = u.VariedThing(by.Operation)
 	}
 	r.got = user.Do(call, scenario.Expectation{})
 	switch {

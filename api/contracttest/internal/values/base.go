@@ -159,7 +159,7 @@ func (g *Generator) objectBase(wanted *schema.Schema, inRecursion bool) map[stri
 		if canLeaveOut || g.IsAbsent(property) {
 			continue
 		}
-		object[name] = g.baseOf(name, property)
+		object[name] = g.inOrder(name, property, g.baseOf(name, property))
 		// Of some no value is known, or there is none.
 		isGuess := isHard(property) && !isRequired(wanted, name)
 		if isGuess && !schema.Allows(property, object[name]) {

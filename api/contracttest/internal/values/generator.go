@@ -90,8 +90,9 @@ type Generator struct {
 	depth int // of the array that is being made
 	// Of schemas that are being worked on.
 	nesting int
-	work    int // values made since nesting was 0
-	levels  int // how many schemas variants follow
+	work    int   // values made since nesting was 0
+	levels  int   // how many schemas variants follow
+	turn    int64 // the number of the varied body
 	// A schema has led to more than enough.
 	exhausted bool
 }
@@ -140,6 +141,7 @@ func (g *Generator) ForTest(id string) *Generator {
 func (g *Generator) restart(number uint64) {
 	g.random = rand.New(rand.NewPCG(g.Seed, number))
 	g.active = map[*schema.Schema]int{}
+	g.turn = int64(number % mostFirst)
 }
 
 // Stop makes this generator, and those that were made of it, leave out variants from now on.

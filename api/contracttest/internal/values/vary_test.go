@@ -1,32 +1,53 @@
 package values
 
 import (
+	"fmt"
+	"maps"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 )
+
+// varied is the plainest value with others wherever the schema leaves that open.
+func varied(g *Generator, wanted *schema.Schema) any {
+	plain := g.Base(wanted)
+	return g.Vary(wanted, plain, plain, false)
+}
 
 // Values of two things differ wherever the schema leaves that open. The settings give the member given.
 func TestVaried(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ member, wanted, want string }{
-		{"a", `{"type":"string"}`, `"Ficus 1000003"`},
-		{"a", `{"type":"integer"}`, `3`},
-		{"a", `{"type":"integer","minimum":50}`, `53`},
-		{"a", `{"type":"integer","minimum":1,"maximum":5}`, `4`},
+		{"a", `{"type":"string"}`, `"Ficus 1000004"`},
+		{"a", `{"type":"integer"}`, `1`},
+		{"a", `{"type":"integer","minimum":50}`, `51`},
 		{"a", `{"type":"integer","minimum":7,"maximum":7}`, `7`},
 		{"a", `{"type":"integer","maximum":-1}`, `-1`},
-		{"a", `{"type":"number","maximum":2}`, `1`},
-		{"a", `{"type":"integer","multipleOf":5}`, `0`},
-		{"a", `{"type":"boolean"}`, `false`},
-		{"a", `{"type":"string","enum":["x","y"]}`, `"y"`},
-		{"a", `{"type":"string","maxLength":3}`, `"cus"`},
+		{"a", `{"type":"number","maximum":2}`, `0.125`},
+		{"a", `{"type":"number","minimum":-90,"maximum":90}`, `1`},
+		{"a", `{"type":"integer","multipleOf":5}`, `5`},
+		{"a", `{"type":"number","multipleOf":0.5,"minimum":3}`, `3.5`},
+		{"a", `{"type":"boolean"}`, `true`},
+		{"a", `{"type":"string","enum":["x","y","z"]}`, `"y"`},
+		{"a", `{"type":"string","maxLength":3}`, `"004"`},
+		{"a", `{"type":"string","pattern":"^[A-Z]{2}$"}`, `"AA"`},
+		{"a", `{"type":"string","format":"email"}`, `"value1000006@plants.example"`},
+		{"a", `{"type":"string","format":"date"}`, `"2025-10-19"`},
+		{"a", `{"type":"string","format":"date","example":"2999-01-01"}`, `"2999-01-04"`},
+		{"a", `{"type":"string","format":"date-time"}`, `"2025-10-19T09:00:04Z"`},
+		{"a", `{"type":"string","format":"time"}`, `"06:03:04Z"`},
+		{"a", `{"type":"string","format":"duration"}`, `"P4DT4H"`},
 		{"a", `{"type":"array","items":{"type":"string"}}`, `["Ficus 1000004"]`},
 		{"a", `{"type":"array","minItems":2,"items":{"type":"string"}}`, `["Ficus 1000004","Ficus"]`},
-		{"a", `{"type":"object","properties":{"b":{"type":"string"}}}`, `{"b":"Ficus"}`},
-		{"a", `{"allOf":[{"type":"string"}]}`, `"Ficus 1000003"`},
+		{"a", `{"type":"object","properties":{"b":{"type":"string"}}}`, `{"b":"Ficus 1000004"}`},
+		{"a", `{"allOf":[{"type":"string"}]}`, `"Ficus 1000004"`},
+		{"a", `{"anyOf":[{"type":"string"},{"type":"null"}]}`, `"Ficus 1000004"`},
 		{"given", `{"type":"string"}`, `"own"`},
 		{"a", `{"type":"string","readOnly":true}`, `null`},
 	} {
@@ -34,21 +55,94 @@ func TestVaried(t *testing.T) {
 		// So that the number tells which value is meant.
 		g.Identity(schemaOf(t, `{"type":"string"}`))
 		g.Identity(schemaOf(t, `{"type":"string"}`))
-		object := jsonvalue.Object(g.Varied(schemaOf(t, `{"type":"object","properties":{"`+c.member+`":`+c.wanted+`}}`)))
+		object := jsonvalue.Object(varied(g, schemaOf(t, `{"type":"object","properties":{"`+c.member+`":`+c.wanted+`}}`)))
 		if got := shown(object[c.member]); got != c.want {
 			t.Errorf("%s is %s, want %s", c.wanted, got, c.want)
 		}
 	}
 }
 
-// Every second number is true.
-func TestVariedBool(t *testing.T) {
+// Within a few bodies, no two members are alike in each of them, and each has more than one value.
+func TestMembersDiffer(t *testing.T) {
 	t.Parallel()
-	for first, want := range map[int64]string{1: `{"a":true}`, 2: `{"a":false}`, 3: `{"a":true}`, 4: `{"a":false}`} {
-		g := New(Settings{FirstID: first})
-		if got := shown(g.Varied(schemaOf(t, `{"type":"object","properties":{"a":{"type":"boolean"}}}`))); got != want {
-			t.Errorf("after %d it is %s, want %s", first, got, want)
+	for _, wanted := range []string{
+		`{"type":"boolean"}`, `{"enum":["x","y"]}`, `{"enum":["x","y","z"]}`, `{"type":"integer","minimum":1,"maximum":9}`, `{"type":"number","minimum":0,"maximum":1}`,
+		`{"type":"integer"}`, `{"type":"string"}`, `{"type":"string","format":"date"}`, `{"type":"string","format":"date-time"}`, `{"type":"string","format":"time"}`,
+		`{"type":"string","format":"uuid"}`, `{"type":"string","format":"uri"}`, `{"type":"string","pattern":"^[a-z]{8}$"}`, `{"type":"string","maxLength":4}`,
+		`{"type":"object","properties":{"a":{"type":"integer"}}}`, `{"type":"array","items":{"type":"object","properties":{"a":{"type":"string"}}}}`,
+	} {
+		for turn := range int64(40) {
+			g := New(Settings{})
+			g.turn = turn
+			described := schemaOf(t, `{"type":"object","properties":{"a":`+wanted+`,"b":`+wanted+`,"c":`+wanted+`,"d":`+wanted+`}}`)
+			values := map[string][]string{}
+			for range g.Rounds(described) {
+				for name, value := range jsonvalue.Object(varied(g, described)) {
+					values[name] = append(values[name], shown(value))
+				}
+			}
+			for one, other := range map[string]string{"a": "b", "b": "c", "c": "d", "d": "a"} {
+				if slices.Equal(values[one], values[other]) || len(slices.Compact(slices.Clone(values[one]))) == 1 {
+					t.Errorf("%s: after %d bodies the members are %v", wanted, turn, values)
+				}
+			}
 		}
+	}
+}
+
+// The values of one kind are in the order that the names of their members tell.
+func TestVariedInOrder(t *testing.T) {
+	t.Parallel()
+	for _, names := range [][2]string{
+		{"begin", "end"}, {"start_date", "due_date"}, {"dateFrom", "dateTo"}, {"valid_from", "valid_to"}, {"open", "close"}, {"min_size", "max_size"}, {"since", "created"},
+		{"created", "expires"}, {"periodStart", "periodEnd"}, {"check_in", "check_out"},
+	} {
+		for _, wanted := range []string{
+			`{"type":"string","format":"date"}`, `{"type":"string","format":"date-time"}`, `{"type":"string","format":"time"}`, `{"type":"integer"}`, `{"type":"number","minimum":5,"maximum":95}`,
+		} {
+			g := New(Settings{FirstID: 190})
+			described := schemaOf(t, `{"type":"object","properties":{"`+names[1]+`":`+wanted+`,"`+names[0]+`":`+wanted+`}}`)
+			bodies := []any{g.Base(described)}
+			for range 250 {
+				bodies = append(bodies, varied(g, described))
+			}
+			for i, body := range bodies {
+				first, second := orderOf(t, jsonvalue.Object(body)[names[0]]), orderOf(t, jsonvalue.Object(body)[names[1]])
+				mayBeEqual := i == 0 && !strings.Contains(wanted, `"date`)
+				if first > second || first == second && !mayBeEqual {
+					t.Fatalf("%s of %v: %v is not before %v", names[0], body, first, second)
+				}
+			}
+		}
+	}
+}
+
+// orderOf is a number that is as much after others as a value is.
+func orderOf(t *testing.T, value any) float64 {
+	t.Helper()
+	text := fmt.Sprint(value)
+	for _, layout := range []string{time.RFC3339, time.DateOnly, "15:04:05Z"} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return float64(at.Unix())
+		}
+	}
+	number, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return number
+}
+
+// Of a service that refuses more, what has a format, objects and arrays stay the plainest, and what is not plain stays always.
+func TestVariedLess(t *testing.T) {
+	t.Parallel()
+	wanted := schemaOf(t, `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string","format":"date"},"c":{"type":"object","properties":{"d":{"type":"string"}}},"e":{"type":"integer"},"f":{"type":"string"}}}`)
+	g := New(Settings{})
+	plain := g.Base(wanted)
+	known := maps.Clone(jsonvalue.Object(plain))
+	known["f"] = "known"
+	if got, want := shown(g.Vary(wanted, plain, known, true)), `{"a":"Ficus 1000002","b":"2026-11-20","c":{"d":"Ficus"},"e":1,"f":"known"}`; got != want {
+		t.Errorf("it is %s, want %s", got, want)
 	}
 }
 
@@ -58,14 +152,14 @@ func TestNotVaried(t *testing.T) {
 	g := New(Settings{})
 	wanted := schemaOf(t, `{"type":"object","properties":{"id":{"type":"string"}}}`)
 	g.MarkIdentity(wanted.Properties["id"])
-	if got := shown(g.Varied(wanted)); got != `{"id":"id1000001"}` {
+	if got := shown(varied(g, wanted)); got != `{"id":"id1000001"}` {
 		t.Errorf("the identity is %s", got)
 	}
 	for text, want := range map[string]string{
 		`{"type":"string"}`: `"Ficus"`,
 		`{"type":"object","properties":{"a":{"type":"string"}},"not":{"properties":{"a":{"pattern":"^Ficus 1"}},"required":["a"]}}`: `{"a":"Ficus"}`,
 	} {
-		if got := shown(g.Varied(schemaOf(t, text))); got != want {
+		if got := shown(varied(g, schemaOf(t, text))); got != want {
 			t.Errorf("%s is %s, want %s", text, got, want)
 		}
 	}
