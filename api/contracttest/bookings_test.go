@@ -25,13 +25,7 @@ type bookings struct {
 	trims   bool
 }
 
-// isDay and isTime allow texts of a format.
-func isDay(value any) bool {
-	text, _ := value.(string)
-	_, err := time.Parse(time.DateOnly, text)
-	return err == nil
-}
-
+// isTime allows a time of a day.
 func isTime(value any) bool {
 	text, _ := value.(string)
 	_, err := time.Parse(time.RFC3339Nano, strings.ToUpper(text))

@@ -101,6 +101,7 @@ var brokenPromises = map[scenario.PromiseKind]string{
 	scenario.HeadIsGet:             "OPERATION: HEAD is not GET without a body",
 	scenario.NotUnderAnotherParent: "OPERATION: what is under another parent is found",
 	scenario.TakesDefaults:         "OPERATION: what is left out does not have its default",
+	scenario.ShowsWhatWasSent:      "OPERATION: a response does not show what was sent",
 	scenario.ListShowsAll:          "OPERATION does not show what exists",
 	scenario.WalkByLink:            "a walk by Link does not meet every resource once",
 	scenario.EffectOfParameter:     "OPERATION: parameter PLACE does not have its effect",
