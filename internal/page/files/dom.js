@@ -7,6 +7,9 @@ export const $ = (id) => /** @type {HTMLElement} */ (document.getElementById(id)
 /** A field. @type {(id: string) => HTMLInputElement} */
 export const input = (id) => /** @type {HTMLInputElement} */ ($(id));
 
+/** Whether letters go to a field: then nothing else takes the focus. */
+export const isTyping = () => document.activeElement?.matches("input:not([type=file], [type=checkbox]), textarea, select") && document.activeElement.checkVisibility();
+
 /** A new element with attributes and children.
  *  @template {keyof HTMLElementTagNameMap} T
  *  @param {T} name

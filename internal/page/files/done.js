@@ -32,6 +32,10 @@ export async function remove({ id, etag }) {
   apply([{ id }]);
 }
 
+/** Reads a plant, if there is one. @type {(at: string) => Promise<Plant | undefined>} */
+export const find = (at) => send("get", "/plants/{id}", { id: at })
+  .then(({ body }) => body, (error) => (error.code === 40401 ? undefined : Promise.reject(error)));
+
 /** Takes a change of a plant back, unless the plant was changed since. Undefined is the state of a plant that is not there.
  *  @type {(before: Plant | undefined, after: Plant | undefined) => Promise<Plant | undefined>} */
 export async function restore(before, after) {

@@ -15,7 +15,7 @@ let changed = () => {};
 export const edits = {
   /** Whether it would. @type {(to: string | null) => boolean} */
   hold: () => false,
-  /** Asks the person, and then goes or stays. @type {(go: () => void, stay?: () => void) => void} */
+  /** Asks the person, and then goes or stays. @type {(go: () => void) => void} */
   ask() {},
 };
 
@@ -67,14 +67,15 @@ export function go(to, replace = false, then = () => {}) {
     arrive(next);
     then();
   };
-  if (edits.hold(next.plant)) edits.ask(step, fields);
+  if (edits.hold(next.plant)) edits.ask(step);
   else step();
 }
 
-function fields() {
-  if (input("search").value.trim() !== view.q) input("search").value = view.q;
-  const tag = view.tag ?? view.begin;
-  if (input("tag").value.toLowerCase() !== tag.toLowerCase()) input("tag").value = tag;
+/** Writes what has changed into the fields. What is being typed in the other one stays. @param {View} [before] */
+function fields(before) {
+  const [tag, had] = [view, before].map((it) => it?.tag ?? it?.begin);
+  if (view.q !== before?.q && input("search").value.trim() !== view.q) input("search").value = view.q;
+  if (tag !== had && input("tag").value.toLowerCase() !== tag?.toLowerCase()) input("tag").value = tag ?? "";
 }
 
 /** @param {View} next */
@@ -82,7 +83,7 @@ function arrive(next) {
   const before = view;
   view = next;
   if (!isAlike(before, next)) [counted, read] = [unknown, unknown];
-  fields();
+  fields(before);
   changed(before);
 }
 
@@ -157,13 +158,14 @@ async function choose() {
   const tag = tags.includes(text) ? text : null;
   const begin = tag !== null ? "" : beginnings(text).find((it) => tags.some((other) => other.startsWith(it))) ?? text;
   if (tag === view.tag && begin === view.begin) return;
-  go({ tag, begin, plant: null }, choosing);
+  go({ tag, begin }, choosing);
   choosing = true;
 }
 
 /** @param {(before: View) => void} listener gets the view before, and sees the new one */
 export function start(listener) {
-  arrive(fromAddress()); // after signing in, it is another one than at first
+  view = fromAddress(); // after signing in, it is another one than at first
+  fields();
   changed = listener;
   addEventListener("popstate", stepped);
   $("empty-clear").onclick = () => go({ q: "", tag: null, begin: "" });
@@ -172,7 +174,7 @@ export function start(listener) {
   const seek = () => {
     const q = search.value.trim();
     if (q === view.q) return;
-    go({ q, plant: null }, searching);
+    go({ q }, searching); // a plant that is open stays, with its edits
     searching = true;
   };
   search.addEventListener("input", calm(seek, 200));

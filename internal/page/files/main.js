@@ -5,7 +5,7 @@ import { on, send } from "./api.js";
 import * as bulk from "./bulk.js";
 import * as charts from "./charts.js";
 import * as done from "./done.js";
-import { $, brief, choice, input, tell } from "./dom.js";
+import { $, brief, choice, input, isTyping, tell } from "./dom.js";
 import * as files from "./files.js";
 import * as filter from "./filter.js";
 import * as live from "./live.js";
@@ -156,7 +156,7 @@ addEventListener("hashchange", () => beginWith(takeToken()));
 addEventListener("keydown", (e) => {
   const at = /** @type {HTMLElement} */ (document.activeElement);
   if (at.closest("dialog")) return;
-  const isShortcut = !at.matches("input:not([type=file], [type=checkbox]), textarea, select") && !e.ctrlKey && !e.metaKey && !e.altKey;
+  const isShortcut = !isTyping() && !e.ctrlKey && !e.metaKey && !e.altKey;
   if (e.key === "/" && isShortcut) {
     e.preventDefault();
     input("search").select();

@@ -2,8 +2,8 @@
 // A plant beside the table: edit it, create one, delete one and take that back. Every write has a
 // condition, so no write replaces a version that the page has not shown.
 import { Failure, on, send, wrongId } from "./api.js";
-import { isStale, note, offer, remove, restore, store } from "./done.js";
-import { $, brief, choice, input, isWriter, make, shown, tell, time } from "./dom.js";
+import { find, isStale, note, offer, remove, restore, store } from "./done.js";
+import { $, brief, choice, input, isTyping, isWriter, make, shown, tell, time } from "./dom.js";
 import { edits, go, view } from "./filter.js";
 import { recent } from "./history.js";
 import { apply, focus, selected } from "./table.js";
@@ -104,7 +104,7 @@ export async function show(last) {
   document.body.classList.toggle("beside", wanted !== null);
   $("panel").hidden = wanted === null;
   past("");
-  if (wanted === null) return void (wasOpen && focus(last));
+  if (wanted === null) return void (wasOpen && !isTyping() && focus(last));
   $("import-panel").hidden = true;
   if (wanted === "new") return begin();
   try {
@@ -150,10 +150,6 @@ const once = (change) => () => {
   return (busy ??= change().then(isDirty, (error) => (report(error), true))
     .finally(() => (busy = undefined)).then((stays) => stays && go({ plant: opened ?? here }, true)));
 };
-
-/** Reads a plant, if there is one. @type {(at: string) => Promise<Plant | undefined>} */
-const find = (at) => send("get", "/plants/{id}", { id: at })
-  .then(({ body }) => body, (error) => (error.code === 40401 ? undefined : Promise.reject(error)));
 
 /** Saves the members that the person has changed, in the version that is edited or in a newer one.
  *  @type {(version?: Plant, isNext?: boolean) => Promise<void>} */
@@ -256,15 +252,14 @@ export function rights() {
 const submit = once(save);
 const submitNext = once(() => save(undefined, true));
 
-/** Asks what becomes of the edits before another step is gone. @type {(go: () => void, stay?: () => void) => Promise<void>} */
-async function ask(step, stay = () => {}) {
+/** Asks what becomes of the edits before another step is gone. @type {(go: () => void) => Promise<void>} */
+async function ask(step) {
   const called = opened === "new" ? "the new plant" : `“${brief(plant?.name ?? name.value)}”`;
   tell("leave-text", `Your changes to ${called} are not saved yet.`);
   const chosen = await choice("leave");
   if (chosen === "save") await submit();
   if (chosen === "drop") plant ? fill(plant) : (before = [name.value, tag.value]);
-  if (isDirty()) stay();
-  else step();
+  if (!isDirty()) step();
 }
 
 export function start() {

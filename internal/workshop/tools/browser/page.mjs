@@ -754,7 +754,6 @@ describe("the page", { concurrency: 2 }, () => {
       "Back": () => page.evaluate(() => history.back()),
       "the close button": () => page.locator("#panel-close").click(),
       "Escape": () => page.keyboard.press("Escape"),
-      "another search": () => page.locator("#search").fill("Ficus ly"),
       "New": () => page.locator("#new").click(),
       "Import": () => page.locator("#import").click(),
       "Sign out": async () => {
@@ -764,6 +763,11 @@ describe("the page", { concurrency: 2 }, () => {
     })) {
       await step();
       await stays(what);
+    }
+    for (const search of ["Ficus elas", "Ficus"]) { // which takes nothing from the panel
+      await page.locator("#search").fill(search);
+      await until(() => page.url(), `${address}/?q=${search.replace(" ", "+")}&plant=101`);
+      assert.equal(await page.locator("#plant-name").inputValue(), "Half written", search);
     }
     await row(page, "102").locator("a").click();
     await asked();
@@ -799,6 +803,56 @@ describe("the page", { concurrency: 2 }, () => {
     assert.equal((await api("GET", "/plants/102")).name, "Ficus elastica");
     await page.reload(); // nobody asks when nothing is edited
     await until(() => page.locator("#plant-id").inputValue(), "101");
+  });
+
+  check("what is typed in the search goes nowhere else, whatever the panel has", {}, async ({ start }) => {
+    const { api, open } = await start([], species);
+    const page = await open();
+    await until(() => isShown(page, "#new"), true);
+    await row(page, species.find(({ name }) => name === "Abies alba").id).locator("a").click();
+    await until(() => page.locator("#plant-name").inputValue(), "Abies alba");
+    const type = async (field, letters) => {
+      await page.locator(field).fill("");
+      await page.locator(field).click();
+      await page.keyboard.type(letters, { delay: 30 });
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      assert.equal(await page.locator(field).inputValue(), letters);
+      assert.equal(await focused(page), field.slice(1), "the focus stays");
+      assert.equal(await isShown(page, "#leave"), false, "no question amid a word");
+      await until(() => page.evaluate(() => scrollY), 0);
+    };
+    for (const field of ["#search", "#tag"]) {
+      await type(field, "n an nn");
+      await page.locator(field).fill("");
+      assert.equal(await page.locator("#plant-name").inputValue(), "Abies alba", "the panel stays");
+    }
+    await page.locator("#plant-name").fill("Half written");
+    await type("#search", "picea n");
+    assert.equal(await page.locator("#plant-name").inputValue(), "Half written");
+    await page.locator("#plant-name").fill("Abies alba");
+    await page.locator("#search").fill("");
+    await page.locator("#new").click();
+    await until(() => focused(page), "plant-name");
+    await page.keyboard.type("Another");
+    await type("#tag", "pin nn");
+    assert.equal(await page.locator("#plant-name").inputValue(), "Another");
+    await page.locator("#tag").fill("");
+
+    // The panel saves, or closes, while a search is typed.
+    const { held, release } = await hold(page, /\/plants\/\d+$/);
+    await page.locator("#save").click();
+    await until(() => held.length, 1);
+    await page.locator("#search").click();
+    await page.keyboard.type("f");
+    release();
+    for (let i = 0; i < 10; i++) await page.keyboard.type("n ", { delay: 20 });
+    await until(() => text(page, "#panel-note"), "Created.");
+    assert.equal(await page.locator("#search").inputValue(), `f${"n ".repeat(10)}`, "no letter is lost");
+    await page.locator("#search").fill("");
+    await page.locator("#search").press("Escape");
+    await until(() => isShown(page, "#panel"), false);
+    assert.equal(await focused(page), "search");
+    assert.equal((await api("GET", "/plants:count")).count, species.length + 1, "nothing else is created");
   });
 
   check("what is typed while a change is being saved stays", {}, async ({ start }) => {
