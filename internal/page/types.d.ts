@@ -42,7 +42,7 @@ export type Row = {
   etag: string; // of the version that was downloaded; may be empty
   isNumbered: boolean; // the file has no id for it
   isChosen: boolean; // to be updated
-  there?: Plant; // what is stored
+  there?: Plant | undefined; // what is stored
   state: "new" | "equal" | "changed" | "stale" | "taken" | "unknown" | "wrong";
   why: string;
 };

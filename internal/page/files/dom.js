@@ -43,6 +43,20 @@ export const shown = (text = "") =>
 /** The beginning of a text, for a sentence. @type {(text: string) => string} */
 export const brief = (text) => shown(text.replace(/^(.{40}).+$/su, "$1…"));
 
+/** Two texts for a sentence: what is around their differences, and of a long difference its begin and its end.
+ *  @type {(one: string, other: string) => string[]} */
+export function apart(one, other) {
+  const [a, b] = /** @type {[string[], string[]]} */ ([one, other].map((text) => [...shown(text)]));
+  let [head, tail, most] = [0, 0, Math.min(a.length, b.length)];
+  while (head < most && a[head] === b[head]) head++;
+  while (tail < most - head && a.at(-1 - tail) === b.at(-1 - tail)) tail++;
+  const [from, rest] = [head, tail].map((equal) => (equal > 20 ? equal - 12 : 0));
+  return [a, b].map((text) => {
+    const part = text.slice(from, text.length - (rest ?? 0)).join("").replace(/^(.{40}).+(.{39})$/su, "$1…$2");
+    return `${from ? "…" : ""}${part}${rest ? "…" : ""}`;
+  });
+}
+
 /** Asks the person in a dialog. Resolves to the value of the button that was clicked, or to "" if none was.
  *  @type {(id: string) => Promise<string>} */
 export function choice(id) {

@@ -2,8 +2,8 @@
 // Looks at a CSV file before it is imported: what is new, what differs from what is stored, and how. Then imports it.
 import { Failure, on, send } from "./api.js";
 import { decode, kinds, parse, unknownColumns, wrongColumns } from "./csv.js";
-import { each, isStale, note, restore, store } from "./done.js";
-import { $, brief, counted, input, isWriter, make, number, shown, tell } from "./dom.js";
+import { each, find, isStale, note, restore, store } from "./done.js";
+import { $, apart, brief, counted, input, isTyping, isWriter, make, number, tell, time } from "./dom.js";
 import { go, recount } from "./filter.js";
 import { refresh } from "./table.js";
 /** @import {Row} from "./types" */
@@ -56,7 +56,7 @@ async function compare() {
 /** Compares a row with what is stored. What differs is chosen if its version was downloaded here and is still stored:
  *  otherwise an update could replace what someone else has written. @type {(row: Row, there: import("./types").Plant | undefined) => void} */
 function judge(row, there) {
-  if (there) row.there = there;
+  row.there = there;
   const isStill = there ? row.etag === there.etag : !row.etag;
   if (!there) row.state = isStill ? "new" : "stale";
   else row.state = !changes(row).length ? "equal" : !isStill && row.etag ? "stale" : "changed";
@@ -111,7 +111,7 @@ async function look(file, encoding = "") {
  *  @type {(content: {titles: string[], columns: string[]}, use: (columns: string[]) => Promise<void>) => void} */
 function askColumns({ titles, columns }, use) {
   const fields = titles.map((title, i) => {
-    const options = ["", ...kinds].map((kind) => make("option", { value: kind }, kind || "leave out"));
+    const options = ["", ...kinds].map((kind) => make("option", { value: kind }, { "": "leave out", etag: "etag: the state when it was downloaded" }[kind] ?? kind));
     const select = make("select", { id: `column-${i}` }, ...options);
     select.value = columns[i] ?? "";
     return { title, select, line: make("p", { class: "choice" }, make("label", { for: select.id }, brief(title) || "(no name)"), select) };
@@ -152,19 +152,23 @@ function fault(why) {
 
 /** How a row differs from what is stored, in words. @param {Row} row */
 function how(row) {
-  const quoted = (/** @type {string | undefined} */ text) => (text === undefined ? "none" : `“${brief(text)}”`);
-  const parts = changes(row).map((member) => `${member}: ${quoted(row.there?.[member])} → ${quoted(row.plant[member])}`);
+  const parts = changes(row).map((member) => {
+    const [from, to] = [row.there?.[member], row.plant[member]];
+    const quoted = apart(from ?? "", to ?? "").map((it, i) => ([from, to][i] === undefined ? "none" : `“${it}”`));
+    return `${member}: ${quoted.join(" → ")}`;
+  });
   return [row.why || (row.state === "stale" ? meanwhile : ""), row.there ? parts.join("; ") : ""].filter(Boolean).join(". ");
 }
 
 /** A row of the preview. @param {Row} row */
 function lineOf(row) {
-  const { line, plant, state, why } = row;
-  const what = [make("bdi", {}, brief(plant.name)), make("small", {}, shown(plant.id))];
+  const { line, plant, state, there, why } = row;
+  const what = [make("bdi", {}, brief(plant.name)), make("small", {}, [plant.id, brief(plant.tag ?? "")].filter(Boolean).join(" · "))];
   const box = make("input", { type: "checkbox", "aria-label": `Update ${brief(plant.name) || plant.id}` });
   box.checked = row.isChosen;
   box.onchange = () => choosing([row], box.checked);
-  const said = differs(row) ? [make("span", { class: "choice" }, box, make("span", {}, how(row)))] : [why || words[state]];
+  const last = there && there.etag !== row.etag ? [". Last changed ", time(there.updated_at), there.changed_by ? ` by ${brief(there.changed_by)}` : ""] : [];
+  const said = differs(row) ? [make("span", { class: "choice" }, box, make("span", {}, how(row), ...last))] : [why || words[state]];
   return make("tr", { "data-state": state }, ...[[String(line)], what, said].map((inside) => make("td", {}, ...inside)));
 }
 
@@ -183,6 +187,7 @@ function drawStart() {
   $("import-start").hidden = !ready && !updates;
   $("import-start").textContent = parts.filter(Boolean).join(", ");
   $("import-choice").hidden = different === 0;
+  $("import-unguarded").hidden = !rows.some((row) => row.state === "changed" && !row.etag);
   input("import-all").checked = updates === different;
   input("import-all").indeterminate = updates > 0 && updates < different;
   $("import-amount").textContent = `Update all that differ: ${counted(different, "plant")}`;
@@ -191,8 +196,8 @@ function drawStart() {
 /** Shows the rows, what needs a look first, of a larger file only those, and counts them. @type {(before?: string) => void} */
 function draw(before = "") {
   const amount = (/** @type {string} */ state) => rows.filter((row) => row.state === state).length;
-  const worth = states.slice(0, rows.length <= listed ? states.length : 4);
-  const few = worth.flatMap((it) => rows.filter(({ state }) => state === it));
+  const most = (/** @type {Row["state"]} */ it) => (rows.length <= listed || states.indexOf(it) < 4 ? listed : it === "equal" ? 0 : 20);
+  const few = states.flatMap((it) => rows.filter(({ state }) => state === it).slice(0, most(it)));
   $("import-rows").replaceChildren(...few.slice(0, listed).map(lineOf));
   $("import-scroll").hidden = few.length === 0;
   drawStart();
@@ -263,13 +268,13 @@ async function update(some, step) {
     if (stopped) throw new Failure(0, "not updated: the import was stopped");
     const { id, name, tag } = row.plant;
     const after = await store(id, { name, ...(tag !== undefined && { tag }) }, row.there?.etag, changes(row));
-    [row.state, row.isChosen] = ["equal", false];
+    [row.state, row.isChosen, row.why] = ["equal", false, "stored"];
     step(1);
     return { before: row.there, after };
-  }, (row, error) => {
-    row.isChosen = false;
-    if (isStale(error)) [row.state, row.why] = ["stale", "changed by someone else meanwhile"];
-    else row.why = error.message;
+  }, async (row, error) => {
+    if (isStale(error)) judge(row, await find(row.plant.id)); // it can be chosen again, now that the person sees what is stored
+    const now = row.state === "equal" ? "" : `${row.there ? "changed" : "deleted"} by someone else meanwhile`;
+    [row.isChosen, row.why] = [false, isStale(error) ? now : error.message];
     step(1);
   });
   if (changed.length) note(`Updated ${counted(changed.length, "plant")} from ${called}.`, async () => {

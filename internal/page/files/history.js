@@ -1,7 +1,7 @@
 // @ts-check
 // The last changes of the plant that is open, in words, and the way back to a state before one.
 import { send } from "./api.js";
-import { $, brief, make, time } from "./dom.js";
+import { $, apart, brief, make, time } from "./dom.js";
 /** @import {Content, HistoryEntry, Plant} from "./types" */
 
 const most = 5;
@@ -12,7 +12,7 @@ function ofText(what, before, after) {
   if (before === after) return "";
   if (before === undefined) return `added the ${what} “${brief(after ?? "")}”`;
   if (after === undefined) return `removed the ${what} “${brief(before)}”`;
-  return `changed the ${what} from “${brief(before)}” to “${brief(after)}”`;
+  return `changed the ${what} from ${apart(before, after).map((it) => `“${it}”`).join(" to ")}`;
 }
 
 /** What a change was, in words. The state after it is that before the next one. @type {(entry: HistoryEntry, after: Plant | undefined) => string} */

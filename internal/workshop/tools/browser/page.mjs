@@ -1501,6 +1501,8 @@ describe("the page", { concurrency: 2 }, () => {
     assert.deepEqual(await page.locator("#import-columns select").evaluateAll((all) => all.map(({ value }) => value)), ["", "name", ""]);
     assert.equal(await text(page, "#import-ignore"), "Continue without “Nr”, “Familie”");
     await look(page, "titles");
+    const choices = page.locator("#import-columns select").first().locator("option");
+    assert.deepEqual(await choices.allTextContents(), ["leave out", "id", "name", "tag", "etag: the state when it was downloaded"]);
     await page.getByLabel("Nr").selectOption("id");
     await page.getByLabel("Familie").selectOption("name");
     await page.locator("#import-ignore").click();
@@ -1569,6 +1571,59 @@ describe("the page", { concurrency: 2 }, () => {
     await page.locator("#done-list button").click();
     await until(() => text(page, "#done-list"), "3 plants of 3 are as before.");
     assert.deepEqual(await stored(all[1][0]), [all[1][1], "Rosaceae"]);
+  });
+
+  for (const [what, options] of Object.entries({ desk, phone })) {
+    check(`a file without versions says what an update would overwrite: ${what}`, { options, statuses: [412] }, async ({ create, start }) => {
+      const name = "Paeonia lactiflora ‘Snow Queen’ of the old garden, No. 1587";
+      const { api, open } = await start([], [{ id: "1", name, tag: "bed-1" }, { id: "2", name: "Rosa" }, { id: "3", name: "Acer" }]);
+      const bert = { Authorization: `Bearer ${(await create("read,write", "Bert Ott")).value}` };
+      await api("PUT", "/plants/1", { name: `${name}, moved`, tag: "bed-1" }, bert);
+      const page = await open();
+      await until(() => isShown(page, "#import"), true);
+      await page.locator("#import").click();
+      const choose = (lines) => page.locator("#file").setInputFiles({ name: "a.csv", mimeType: "text/csv", buffer: Buffer.from(lines.join("\n")) });
+      await choose(["id,name,tag", `1,"${name}",bed-1`, "2,Rosa alba,", "3,Acer,"]);
+      await until(() => text(page, "#import-note"), "a.csv: 3 rows: 2 changed, 1 already there.");
+      assert.match(await text(page, "#import-unguarded"), /column etag.*overwrites also what others have changed/);
+      const first = () => text(page, "#import-rows tr:first-child");
+      assert.match(await first(), /bed-1.*name: “…en, No. 1587, moved” → “…en, No. 1587”\. Last changed \d{4}-\S+ \S+ by Bert Ott$/);
+      await look(page, `unguarded-${what}`);
+
+      // Someone changes a plant before the update comes to it: the row shows that, and can be chosen again.
+      await page.locator("#import-rows input").first().check();
+      const { held, release } = await hold(page, /\/plants\/1$/);
+      await page.locator("#import-start").click();
+      await until(() => held.length, 1);
+      await api("PUT", "/plants/1", { name, tag: "bed-2" }, bert);
+      release();
+      await until(() => text(page, "#import-note"), "0 new, 1 already there, 0 refused, 2 not updated.");
+      await until(first, (it) => /changed by someone else meanwhile\. tag: “bed-2” → “bed-1”\. Last changed .* by Bert Ott$/.test(it));
+      assert.equal(await focused(page), "import-title");
+      await page.locator("#import-rows input").first().check();
+      await page.locator("#import-start").click();
+      await until(() => text(page, "#import-note"), "0 new, 1 updated, 1 already there, 0 refused, 1 not updated.");
+      assert.equal((await api("GET", "/plants/1")).tag, "bed-1", "the second confirmation is of what was shown");
+      assert.match(await first(), /Rosa/);
+
+      const { etag } = await api("GET", "/plants/3");
+      await choose(["id,name,etag", `3,Acer rubrum,${etag}`]);
+      await until(() => text(page, "#import-note"), "a.csv: 1 row: 1 changed.");
+      assert.deepEqual([await isShown(page, "#import-unguarded"), /Last changed/.test(await first())], [false, false]);
+    });
+  }
+
+  check("a large file of new plants shows the first of them", {}, async ({ start }) => {
+    const { open } = await start();
+    const page = await open();
+    await until(() => isShown(page, "#import"), true);
+    await drop(page, ["name,tag", ...Array.from({ length: 2000 }, (_, i) => `Acer ${i},bed-${i}`)].join("\n"));
+    await until(() => text(page, "#import-note"), "plants.csv: 2,000 rows: 2,000 new.");
+    assert.equal(await page.locator("#import-rows tr").count(), 20);
+    assert.match(await text(page, "#import-rows tr:first-child"), /^2Acer 01 · bed-0new$/);
+    await page.locator("#import-start").click();
+    await until(() => text(page, "#import-note"), "2,000 new, 0 already there, 0 refused.");
+    assert.equal(await focused(page), "import-title");
   });
 
   check("an empty store says how to begin", {}, async ({ start }) => {
