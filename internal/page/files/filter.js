@@ -7,6 +7,7 @@ import { token } from "./session.js";
 /** @import {View} from "./types" */
 
 export let view = fromAddress();
+let isPicked = false; // what the tag is, of the suggestions
 let [searching, choosing] = [false, false]; // one search is one step of the history, however many letters it has
 /** @type {(before: View) => void} */
 let changed = () => {};
@@ -150,12 +151,12 @@ async function suggest(field) {
   return tags;
 }
 
-/** Goes to the plants with the tag that is typed or, if there is no such tag, with one that begins with it. */
+/** Goes to the plants with a tag that begins with what is typed, or with the tag that is chosen of the suggestions. */
 async function choose() {
   const text = input("tag").value;
   const tags = text ? await suggest("tag").catch(() => /** @type {string[]} */ ([])) : [];
   if (text !== input("tag").value) return; // more is typed
-  const tag = tags.includes(text) ? text : null;
+  const tag = isPicked && tags.includes(text) ? text : null;
   const begin = tag !== null ? "" : beginnings(text).find((it) => tags.some((other) => other.startsWith(it))) ?? text;
   if (tag === view.tag && begin === view.begin) return;
   go({ tag, begin }, choosing);
@@ -180,6 +181,7 @@ export function start(listener) {
   search.addEventListener("input", calm(seek, 200));
   search.addEventListener("focus", () => (searching = false));
 
+  tag.addEventListener("input", (e) => (isPicked = ["insertReplacementText", "", undefined].includes(/** @type {InputEvent} */ (e).inputType)));
   tag.addEventListener("input", calm(choose, 200));
   tag.addEventListener("focus", () => (choosing = false));
   for (const [field, event] of /** @type {const} */ ([["tag", "focus"], ["plant-tag", "focus"], ["plant-tag", "input"]])) {

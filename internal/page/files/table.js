@@ -166,7 +166,7 @@ function fill(page, plants, next) {
   $("empty-store").hidden = !table.hidden || !isAll;
   const tag = view.tag !== null ? ` has the tag “${brief(view.tag)}”` : view.begin && ` has a tag that begins with “${brief(view.begin)}”`;
   const name = view.q && ` has “${brief(view.q).replace(/\s+/g, "” and “")}” in its name`;
-  tell("empty-text", `No plant${[name, tag].filter((it) => it).join(" and")}.`);
+  tell("empty-text", `No plant${[name, tag].filter((it) => it).join(" and")}.${tag && " Upper and lower case count in tags."}`);
   $("empty").hidden = !table.hidden || isAll;
 }
 

@@ -158,6 +158,12 @@ async function edit(page, id, field, value) {
   await page.locator(field).fill(value);
 }
 
+// pick chooses a suggested tag, for which Chromium sends one event that is no InputEvent.
+const pick = (page, tag) => page.locator("#tag").evaluate((it, value) => {
+  it.value = value;
+  it.dispatchEvent(new Event("input", { bubbles: true }));
+}, tag);
+
 // save saves what is in the panel, and waits for what the page says then.
 async function save(page, wanted = "Saved.") {
   await page.locator("#panel-note").evaluate((it) => (it.textContent = "")); // not that of last time
@@ -509,19 +515,21 @@ describe("the page", { concurrency: 2 }, () => {
 
     await page.locator("#tag").pressSequentially("aster");
     await until(() => page.locator("#tag-options option").evaluateAll((all) => all.map(({ value }) => value)), ["Asteraceae"], "suggestions");
-    await until(() => text(page, "#empty-text"), "No plant has “fICUS” in its name and has a tag that begins with “Aster”.");
+    await until(() => text(page, "#empty-text"), "No plant has “fICUS” in its name and has a tag that begins with “Aster”. Upper and lower case count in tags.");
     await page.locator("#search").fill("");
     const asters = species.filter(({ tag }) => tag === "Asteraceae");
     await until(() => ids(page), asters.map(({ id }) => id), "the plants with half a tag, in the order of tags");
     assert.equal(page.url(), `${address}/?tag_prefix=Aster`);
     assert.equal(await page.locator("#tag").inputValue(), "aster", "what is typed stays");
     await page.locator("#tag").fill("Asteraceae");
+    await until(() => page.url(), `${address}/?tag_prefix=Asteraceae`, "typed letters are a beginning");
+    await pick(page, "Asteraceae");
     await until(() => page.url(), `${address}/?tag=Asteraceae`);
     await until(() => ids(page), asters.map(({ id }) => id), "in the order of ids");
     await until(() => text(page, "#count"), `${asters.length} plants`);
 
     await page.goto(`${address}/?q=fICUS`);
-    await page.locator("#tag").fill("Moraceae");
+    await pick(page, "Moraceae");
     await until(() => page.url(), `${address}/?q=fICUS&tag=Moraceae`);
     const figTrees = ficus.filter(({ tag }) => tag === "Moraceae").map(({ name }) => name);
     await until(async () => (await rows(page)).map(([, name]) => name), figTrees, "a part of the name together with a tag");
@@ -549,6 +557,28 @@ describe("the page", { concurrency: 2 }, () => {
     await page.locator(`#tag-bars a[data-tag="${common}"]`).click();
     await until(() => text(page, "#count"), `${amount} plants`);
     assert.equal(await page.locator("nav a").evaluate((a) => a.href), `${address}/docs`);
+  });
+
+  check("half a tag finds all that begin with it, also if it is a tag itself", {}, async ({ start }) => {
+    const tags = ["bed-1", "bed-12", "bed-13", "bed-17", "bed-2"];
+    const { address, open } = await start([], tags.map((tag, i) => ({ id: String(9 - i), name: `Rosa ${i}`, tag })));
+    const page = await open();
+    await until(() => text(page, "#count"), "5 plants");
+    assert.equal(await page.locator("#tag").getAttribute("placeholder"), "Beginning of the tag");
+    await page.locator("#tag").pressSequentially("bed-1", { delay: 20 });
+    await until(() => ids(page), ["9", "8", "7", "6"], "the exact tag first");
+    assert.equal(page.url(), `${address}/?tag_prefix=bed-1`);
+    await page.locator("#search").fill("3 ros");
+    await until(() => ids(page), ["6"]);
+    await page.locator("#search").fill("");
+    await until(async () => (await ids(page)).length, 4);
+    await page.locator("#tag").fill("");
+    await until(async () => (await ids(page)).length, 5);
+    await page.locator("#tag").pressSequentially("bed");
+    await until(() => page.locator("#tag-options option").count(), 5);
+    await pick(page, "bed-1");
+    await until(() => ids(page), ["9"], "the suggestion that was chosen");
+    assert.equal(page.url(), `${address}/?tag=bed-1`);
   });
 
   check("a hundred thousand plants are like a hundred", {}, async ({ start }) => {
