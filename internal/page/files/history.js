@@ -38,8 +38,9 @@ export async function recent(id, present, bring) {
     const content = { name: plant.name, ...(plant.tag !== undefined && { tag: plant.tag }) };
     const isPresent = present && plant.name === present.name && plant.tag === present.tag;
     if (!bring || isPresent) return line;
-    const button = make("button", { type: "button", class: "quiet" }, "Bring this back");
-    button.setAttribute("aria-label", `Bring this back: “${brief(plant.name)}”`);
+    const tagged = plant.tag === present?.tag ? "" : plant.tag === undefined ? " without a tag" : ` with the tag “${brief(plant.tag)}”`;
+    const named = present && plant.name !== present.name ? apart(plant.name, present.name)[0] : brief(plant.name);
+    const button = make("button", { type: "button", class: "quiet" }, `Bring back “${named}”${tagged}`);
     button.onclick = () => bring(content);
     line.append(" ", button);
     return line;

@@ -1107,6 +1107,8 @@ describe("the page", { concurrency: 2 }, () => {
     const first = "Ann changed the name from “Ficus” to “Ficus lyrata” and removed the tag “fig”, ";
     await until(() => text(page, "#past-changes"), (it) => it.startsWith(first));
     await look(page, "the last changes");
+    const bring = () => page.locator("#past-changes button").allTextContents();
+    assert.deepEqual(await bring(), ["Bring back “Ficus” with the tag “fig”"]);
     const put = page.waitForRequest((it) => it.method() === "PUT");
     await page.locator("#past-changes button").click();
     assert.match((await put).headers()["if-match"], /^"[0-9a-v]+"$/);
@@ -1114,6 +1116,15 @@ describe("the page", { concurrency: 2 }, () => {
     const back = await api("GET", "/plants/1");
     assert.deepEqual([back.name, back.tag, back.changed_by], ["Ficus", "fig", "Ann"]);
     await until(() => page.locator("#past-changes li").count(), 2);
+    assert.deepEqual(await bring(), ["Bring back “Ficus lyrata” without a tag"]);
+    const long = "Paeonia lactiflora ‘Snow Queen’ of the long bed, ";
+    await api("PUT", "/plants/1", { name: `${long}No. 1587`, tag: "fig" });
+    await api("PUT", "/plants/1", { name: `${long}No. 1588`, tag: "fig" });
+    const cut = (it) => it.includes("changed the name from “…bed, No. 1587” to “…bed, No. 1588”, ");
+    await until(() => text(page, "#past-changes"), cut, "what differs is seen");
+    assert.equal((await bring())[0], "Bring back “…bed, No. 1587”");
+    await api("PUT", "/plants/1", { name: "Ficus", tag: "fig" });
+    await until(async () => (await bring()).length, 3);
 
     await api("DELETE", "/plants/1");
     const rights = await hold(page, /\/token$/);
