@@ -3,6 +3,7 @@
 import { all } from "./api.js";
 import { each, isStale, offer, remove, restore, store } from "./done.js";
 import { $, brief, counted, input, number, tell } from "./dom.js";
+import { hasCounted } from "./filter.js";
 import { choose, chosen, first } from "./table.js";
 /** @import {Plant} from "./types" */
 
@@ -10,25 +11,25 @@ const most = 10_000; // of a selection
 const named = 5; // of the plants that stay as they are
 let last = ""; // the row that was selected last
 let asked = 0;
-/** What was said of a selection of all that are found, while nothing else is selected. */
-let said = "";
+let isAll = false; // that were found then
 
 function draw() {
   for (const box of /** @type {NodeListOf<HTMLInputElement>} */ ($("plants").querySelectorAll("td input"))) {
     box.checked = chosen.has(box.closest("tr")?.dataset["id"] ?? "");
   }
   const box = input("select-all");
-  [box.checked, box.indeterminate] = [said !== "", chosen.size > 0 && !said];
+  [box.checked, box.indeterminate] = [isAll, chosen.size > 0 && !isAll];
   $("bulk").hidden = chosen.size === 0;
   if (chosen.size) $("toast").hidden = true; // it would cover the buttons, and the list has its step, too
-  tell("bulk-text", said || `${counted(chosen.size, "plant")} selected`);
+  tell("bulk-text", `${counted(chosen.size, "plant")} selected`);
 }
 
 /** Selects nothing. Returns whether something was. */
 export function clear() {
   const had = chosen.size > 0;
   asked++;
-  said = "";
+  isAll = false;
+  input("bulk-tag").value = "";
   chosen.clear();
   draw();
   return had;
@@ -42,7 +43,8 @@ async function selectAll() {
     const { plants, isMore } = await all(first(), most, (n) => mine === asked && tell("message", `Selecting: ${counted(n, "plant")} …`));
     if (mine !== asked) return; // something else is selected or shown
     for (const plant of plants) chosen.set(plant.id, plant);
-    said = plants.length ? `${isMore ? `The first ${counted(plants.length, "plant")}` : `All ${counted(plants.length, "plant")}`} selected` : "";
+    isAll = plants.length > 0;
+    if (!isMore) hasCounted({ count: plants.length, more: false }); // one number, of one time
     tell("message", isMore ? `${number.format(most)} plants can be selected at once: search, or choose a tag, to select the others.` : "");
   } catch (error) {
     tell("message", /** @type {Error} */ (error).message);
@@ -93,7 +95,7 @@ export function start() {
       else chosen.delete(id);
     }
     last = rows[at]?.dataset["id"] ?? "";
-    [asked, said] = [asked + 1, ""];
+    [asked, isAll] = [asked + 1, false];
     draw();
   });
   input("select-all").onchange = () => void (input("select-all").checked ? selectAll() : clear());
@@ -101,7 +103,6 @@ export function start() {
     e.preventDefault();
     const tag = input("bulk-tag").value || undefined;
     void run(tag ? `Tagged “${tag}”:` : "Removed the tag of", ({ id, name, etag }) => store(id, { name, ...(tag !== undefined && { tag }) }, etag, ["tag"]));
-    input("bulk-tag").value = "";
   });
   $("bulk-delete").onclick = () => void run("Deleted", async (plant) => void (await remove(plant)));
   $("bulk-clear").onclick = clear;

@@ -113,6 +113,12 @@ export function hasRead(count, more) {
   if (counted !== unknown) showCount();
 }
 
+/** How many there are is known. @param {{count: number, more: boolean}} all */
+export function hasCounted(all) {
+  counted = all;
+  showCount();
+}
+
 function showCount() {
   const { count, more } = !counted.more ? counted : !read.more ? read : { count: Math.max(counted.count, read.count), more: true };
   const atLeast = view.q || view.begin ? "at least" : "more than"; // a search may end at the last plant
@@ -128,8 +134,7 @@ export async function count() {
   try {
     const { body } = await send("get", "/plants:count", { query: sent });
     if (JSON.stringify(sent) !== JSON.stringify(parameters())) return;
-    counted = body;
-    showCount();
+    hasCounted(body);
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     setText($("count"), "Plants");
