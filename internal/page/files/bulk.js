@@ -64,15 +64,16 @@ function rest(left) {
 
 /** Changes what is selected, and offers to take it back. @type {(done: string, change: (plant: Plant) => Promise<Plant | void>) => Promise<void>} */
 async function run(done, change) {
+  if ($("bulk").hasAttribute("aria-busy")) return;
   const plants = [...chosen.values()];
   const left = /** @type {{plant: Plant, error: Error}[]} */ ([]);
   let n = 0;
-  $("bulk").inert = true;
+  $("bulk").setAttribute("aria-busy", "true"); // not inert: that would take the focus away
   const changed = await each(plants, async (plant) => {
     if (++n % 100 === 0) tell("bulk-text", `${number.format(n)} of ${counted(plants.length, "plant")} …`);
     return { plant, to: await change(plant) };
   }, (plant, error) => left.push({ plant, error }));
-  $("bulk").inert = false;
+  $("bulk").removeAttribute("aria-busy");
   clear();
   offer(`${done} ${counted(changed.length, "plant")}.${rest(left)}`, async () => {
     const stay = /** @type {{plant: Plant, error: Error}[]} */ ([]);

@@ -1,6 +1,6 @@
 // @ts-check
 // What was done here in the last five minutes, and the way back: in a toast for twenty seconds, and in a list.
-import { $, make, tell } from "./dom.js";
+import { $, isTyping, make, tell } from "./dom.js";
 import { apply, focus } from "./table.js";
 import { Failure, send } from "./api.js";
 /** @import {Content, Plant} from "./types" */
@@ -85,17 +85,20 @@ function forget(step) {
   $("done").hidden = $("done-list").childElementCount === 0;
 }
 
+/** Takes the focus out of the toast, to where work goes on. */
+const leave = () => $("toast").contains(document.activeElement) && ($("panel").hidden ? focus(null) : $("panel-title").focus());
+
 /** Says what was done, and offers to take it back. @type {(text: string, takeBack: () => Promise<string>) => void} */
 export function offer(text, takeBack) {
   last = note(text, takeBack);
   clearTimeout(timer);
   timer = setTimeout(() => {
-    if ($("toast").contains(document.activeElement)) focus(null);
+    leave();
     $("toast").hidden = true;
   }, toasted);
   tell("toast-text", text);
   $("toast").hidden = $("undo").hidden = false;
-  $("undo").focus();
+  if (!isTyping()) $("undo").focus();
 }
 
 /** @param {Step} step */
@@ -110,7 +113,7 @@ async function undo(step) {
   try {
     say(await step.takeBack());
     step.state = "over";
-    if ($("toast").contains(document.activeElement) && step === last) focus(null);
+    if (step === last) leave();
     if (step.line.contains(document.activeElement)) $("done").querySelector("summary")?.focus();
     step.line.querySelector("button")?.remove();
     if (step === last) $("undo").hidden = true;

@@ -103,9 +103,12 @@ async function look(file, encoding = "") {
     const { message, cause } = /** @type {Error} */ (error);
     fault(`${named}: ${message}`);
     $("import-latin").hidden = cause !== "encoding";
-    $("import-latin").onclick = () => void look(file, "windows-1252");
+    $("import-latin").onclick = () => void look(file, "windows-1252").then(proceed);
   }
 }
+
+/** Gives the focus to what comes next. */
+const proceed = () => isTyping() || $(["import-ignore", "import-start", "import-title"].find((it) => !$(it).hidden) ?? "").focus();
 
 /** Asks what the columns of a file are.
  *  @type {(content: {titles: string[], columns: string[]}, use: (columns: string[]) => Promise<void>) => void} */
@@ -120,17 +123,17 @@ function askColumns({ titles, columns }, use) {
     const left = fields.filter(({ select }) => !select.value).map(({ title }) => `“${brief(title) || "(no name)"}”`);
     $("import-ignore").textContent = left.length ? `Continue without ${left.join(", ")}` : "Continue";
   };
-  const proceed = async () => {
+  const next = async () => {
     const chosen = fields.map(({ select }) => select.value);
     if (wrongColumns(chosen)) return fault(`${wrongColumns(chosen)}.`);
     await use(chosen);
-    $($("import-start").hidden ? "import-title" : "import-start").focus();
+    proceed();
   };
   draw();
   for (const { select } of fields) select.onchange = draw;
   $("import-fields").replaceChildren(...fields.map(({ line }) => line));
   $("import-columns").hidden = $("import-ignore").hidden = false;
-  $("import-ignore").onclick = () => void proceed().catch((error) => fault(error.message));
+  $("import-ignore").onclick = () => void next().catch((error) => fault(error.message));
   $("import-ignore").focus();
 }
 
@@ -213,6 +216,7 @@ async function run() {
   const progress = /** @type {HTMLProgressElement} */ ($("import-progress"));
   [progress.max, progress.value, stopped] = [left.length + updates.length, 0, false];
   $("import-start").hidden = !(progress.hidden = $("import-stop").hidden = false);
+  $("import-title").focus();
   const step = (/** @type {number} */ n) => {
     progress.value += n;
     tell("import-note", `${number.format(progress.value)} of ${counted(progress.max, "row")}`);
@@ -230,6 +234,7 @@ async function run() {
   $("import-note").classList.toggle("wrong", refused > 0 || stop !== "");
   refresh();
   recount();
+  proceed();
 }
 
 /** Stores rows in batches, and takes them out of the list. A plant whose id is taken leaves its batch, or gets another id if

@@ -174,7 +174,7 @@ export function start(listener) {
   fields();
   changed = listener;
   addEventListener("popstate", stepped);
-  $("empty-clear").onclick = () => go({ q: "", tag: null, begin: "" });
+  $("empty-clear").onclick = () => go({ q: "", tag: null, begin: "" }, false, () => $("search").focus());
 
   const [search, tag] = [input("search"), input("tag")];
   const seek = () => {

@@ -82,6 +82,7 @@ const past = (id) => void recent(id, plant, isWriter() ? (content) => once(async
   note(`Brought back “${brief(stored.name)}”.`, back(plant, stored));
   form.hidden = false;
   fill(stored, "Brought back.");
+  if (!isTyping()) $("panel-title").focus();
 })() : undefined);
 
 /** Fills the fields with what was saved. What was typed while it was being saved stays, and is not saved yet.

@@ -159,7 +159,7 @@ function fill(page, plants, next) {
   hasRead(sum, more);
   rowHeight = filled[0]?.offsetHeight || rowHeight;
   const hasMoved = focused !== focusedRow(); // out of its place and back, so the focus is lost
-  if (hasMoved && rows.has(focused ?? "")) focus(focused ?? null, wasBox, true);
+  if (hasMoved) focus(focused ?? null, wasBox, true);
   if (!table.querySelector("[tabindex='0']")) reach(table.querySelector("tr[data-id]"));
   const isAll = Object.keys(parameters()).length === 0;
   table.hidden = sum === 0 && !more;
@@ -262,7 +262,7 @@ function step(row, by) {
  *  @type {(id: string | null, toBox?: boolean, preventScroll?: boolean) => void} */
 export function focus(id, toBox = false, preventScroll = false) {
   const row = rows.get(id ?? "")?.row;
-  if (!row) return void step(null, 0);
+  if (!row) return void (step(null, 0) || $("search").focus());
   /** @type {HTMLElement | null} */ (row.querySelector(toBox ? "input" : "a"))?.focus({ preventScroll });
 }
 

@@ -1113,6 +1113,7 @@ describe("the page", { concurrency: 2 }, () => {
     await page.locator("#past-changes button").click();
     assert.match((await put).headers()["if-match"], /^"[0-9a-v]+"$/);
     await until(() => text(page, "#panel-note"), "Brought back.");
+    assert.equal(await focused(page), "panel-title");
     const back = await api("GET", "/plants/1");
     assert.deepEqual([back.name, back.tag, back.changed_by], ["Ficus", "fig", "Ann"]);
     await until(() => page.locator("#past-changes li").count(), 2);
@@ -1928,6 +1929,63 @@ describe("the page", { concurrency: 2 }, () => {
     await until(() => focused(page), "plant-name", "a shortcut for a new plant");
     await page.keyboard.type("n");
     assert.equal(await page.locator("#plant-name").inputValue(), "n", "in a field it is a letter");
+  });
+
+  check("the focus goes on with the work", { statuses: [404] }, async ({ start }) => {
+    const { api, open } = await start([], species);
+    const page = await open("?q=Ficus+lyrata");
+    await until(() => ids(page), ["101"]);
+    await until(() => isShown(page, "#new"), true);
+    await row(page, "101").locator("a").click();
+    await page.locator("#delete").click();
+    await page.locator("#confirm-delete").click();
+    await until(() => isShown(page, "#empty"), true);
+    await page.locator("#undo").click();
+    await until(() => ids(page), ["101"]);
+    assert.ok(["101", "search"].includes(await focused(page)), "after Undo, in a table that was empty");
+    await page.locator("#search").fill("zzz");
+    await page.locator("#empty-clear").click();
+    await until(async () => (await ids(page)).length, (n) => n > 50);
+    assert.equal(await focused(page), "search", "after Show all plants");
+
+    // While a tag is set, its field keeps the focus, and what is typed elsewhere stays there.
+    await page.locator("#plants td input").first().click();
+    await page.locator("#bulk-tag").fill("new");
+    const { held, release } = await hold(page, /\/plants\/\d+$/);
+    await page.keyboard.press("Enter");
+    await until(() => held.length, 1);
+    await page.keyboard.type("nnn");
+    assert.deepEqual([await focused(page), await isShown(page, "#panel")], ["bulk-tag", false]);
+    await page.keyboard.press("Enter");
+    await page.locator("#search").focus();
+    release();
+    await until(() => text(page, "#toast-text"), "Tagged “new”: 1 plant.");
+    assert.deepEqual([held.length, await focused(page)], [1, "search"]);
+    assert.equal((await api("GET", "/plants:count?tag=new")).count, 1);
+
+    // Undo takes the only row out of the table.
+    const [tagged] = await ids(page);
+    await page.locator("#tag").fill("new");
+    await until(() => ids(page), (it) => it.length === 1);
+    await page.locator("#plants td input").first().click();
+    await page.locator("#bulk-tag").fill("newer");
+    await page.keyboard.press("Enter");
+    await until(() => text(page, "#toast-text"), "Tagged “newer”: 1 plant.");
+    assert.equal(await focused(page), "undo");
+    await page.locator("#tag").fill("newer");
+    await until(() => ids(page), [tagged]);
+    await page.locator("#undo").click();
+    await until(() => ids(page), []);
+    await until(() => focused(page), "search", "after Undo");
+
+    await page.locator("#import").click();
+    const buffer = Buffer.from("id;name\n101;caf\xe9", "latin1");
+    await page.locator("#file").setInputFiles({ name: "latin.csv", mimeType: "text/csv", buffer });
+    await until(() => isShown(page, "#import-latin"), true);
+    await page.locator("#import-latin").click();
+    await until(() => text(page, "#import-note"), (it) => it.includes("1 changed"));
+    assert.equal(await focused(page), "import-title", "after Read it as Windows-1252");
+    assert.match(await page.locator("#file").evaluate((it) => it.value), /latin\.csv$/, "the field says which file");
   });
 
   check("rows are selected with the keyboard", {}, async ({ start }) => {
