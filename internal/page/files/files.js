@@ -251,7 +251,7 @@ async function create(left, step) {
       const { body } = await send("post", "/plants:batch", { body: { plants }, again: true });
       created += body.created;
       existing += batch.length - body.created;
-      for (const row of left.splice(0, batch.length)) row.state = "equal";
+      for (const row of left.splice(0, batch.length)) [row.state, row.why] = ["equal", "stored"];
     } catch (error) {
       const { code, details = [], message } = /** @type {Failure} */ (error);
       const taken = code === 40010 ? details.flatMap(({ pointer }) => batch[Number(pointer.split("/")[2])] ?? []) : [];
@@ -307,16 +307,14 @@ export function close() {
 }
 
 export function start() {
-  $("import").onclick = () => open();
+  $("import").onclick = () => ((input("file").value = ""), open());
   $("import-close").onclick = close;
   $("import-start").onclick = run;
   $("import-all").onchange = () => choosing(rows, input("import-all").checked);
   $("import-stop").onclick = () => (stopped = true);
   $("example").onclick = example;
-  input("file").onchange = () => {
-    choose(input("file").files?.[0]);
-    input("file").value = ""; // so that the same file can be chosen again
-  };
+  input("file").onchange = () => choose(input("file").files?.[0]);
+  input("file").onclick = () => (input("file").value = ""); // so that the same file can be chosen again
   const hold = (/** @type {boolean} */ over) => document.body.classList.toggle("dropping", over && isWriter());
   addEventListener("dragover", (e) => (e.preventDefault(), hold(true)));
   addEventListener("dragleave", (e) => e.relatedTarget || hold(false));

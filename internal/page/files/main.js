@@ -79,6 +79,7 @@ async function learn() {
   if (asked !== token.get()) return;
   if (result instanceof Error) return tell("message", result.message);
   const { name, scopes, expires_at: expires, read_only: isReadOnly } = result.body;
+  input("token").value = ""; // one that is refused stays
   const isWriter = scopes.includes("write") && !isReadOnly;
   document.body.classList.toggle("writer", isWriter);
   for (const id of ["new", "import"]) $(id).hidden = !isWriter;
@@ -135,7 +136,6 @@ on.readOnly = () => void learn();
 $("token-form").addEventListener("submit", (e) => {
   e.preventDefault();
   token.set(input("token").value.trim(), input("remember").checked);
-  input("token").value = "";
   begin();
   proceed();
 });

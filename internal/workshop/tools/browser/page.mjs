@@ -314,6 +314,7 @@ describe("the page", { concurrency: 2 }, () => {
     await page.locator("#token").fill("pst_wrong");
     await page.keyboard.press("Enter");
     await until(() => text(page, "#token-message"), (it) => /token/.test(it));
+    assert.equal(await page.locator("#token").inputValue(), "pst_wrong", "what was typed stays, to be corrected");
     await page.locator("#token").fill(token);
     await page.keyboard.press("Enter");
     await until(() => text(page, "#count"), figs, "the search stays");
