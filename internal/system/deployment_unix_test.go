@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -74,8 +75,14 @@ func TestFirstDeployment(t *testing.T) {
 			for range 2 { // the second one replaces the first
 				sh(in(" "+command), append(env, settings...))
 			}
+			last := filepath.Join(root, "var/backups/plantstore", strconv.FormatInt(day%7, 10)+".db")
+			content, err := os.ReadFile(last)
+			must.NoError(t, err)
+			before := filepath.Join(root, "var/backups/plantstore", strconv.FormatInt((day+3)%7, 10)+".db") // of another day
+			must.NoError(t, os.WriteFile(before, content, 0o600))
+			must.NoError(t, os.Chtimes(before, time.Time{}, time.Now().AddDate(0, 0, -4)))
 			backups, err := filepath.Glob(filepath.Join(root, "var/backups/plantstore/[0-6].db"))
-			days := int(time.Now().Unix()/86400 - day + 1)
+			days := int(time.Now().Unix()/86400-day+1) + 1
 			if err != nil || len(backups) != days || !slices.Contains(settings, "KEEP=7") {
 				t.Errorf("the backups are %q, %v, with %q, want %d with KEEP=7", backups, err, settings, days)
 			}
