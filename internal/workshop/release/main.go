@@ -20,7 +20,6 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing/fstest"
@@ -136,7 +135,7 @@ func (r *release) copy(t tree, names map[string]string) error {
 			return err
 		}
 		if path.Ext(from) == ".md" {
-			data = r.withLinks(data, from)
+			data = r.withLinks(data, name, names)
 		}
 		t.add(name, 0o644, data)
 	}
@@ -145,13 +144,13 @@ func (r *release) copy(t tree, names map[string]string) error {
 
 var link = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
 
-// withLinks returns a page of the manual with links that work where the program is installed. Those to other files of
-// the repository lead to the repository.
-func (r *release) withLinks(page []byte, from string) []byte {
+// withLinks returns a page of the manual with links that work where the program is installed. Those that lead to the
+// same file there stay, as to a unit in the archive for Linux; the others lead to the repository.
+func (r *release) withLinks(page []byte, name string, names map[string]string) []byte {
 	return link.ReplaceAllFunc(page, func(text []byte) []byte {
 		found := link.FindSubmatch(text)
-		to := path.Join(path.Dir(from), string(found[1]))
-		if slices.Contains(r.docs, to) {
+		to := path.Join(path.Dir(names[name]), string(found[1]))
+		if names[path.Join(path.Dir(name), string(found[1]))] == to {
 			return text
 		}
 		return fmt.Appendf(nil, "](%s/blob/%s/%s%s)", homepage, r.version, to, found[2])

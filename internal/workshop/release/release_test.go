@@ -178,6 +178,10 @@ func checkLinks(t *testing.T, folder, version string) {
 			if _, err := os.Stat(filepath.Join(top, string(found[2]))); err != nil || string(found[1]) != version {
 				t.Errorf("%s links to version %s: %v", name, found[1], err)
 			}
+			here := strings.TrimPrefix(string(found[2]), "cmd/plantstore/")
+			if _, err := os.Stat(filepath.Join(folder, here)); err == nil && here != string(found[2]) {
+				t.Errorf("%s links to the repository for %s, which is in the folder", name, here)
+			}
 		}
 	}
 }
