@@ -50,6 +50,8 @@ build/%:
 release: ## build archives, packages and images in .build/release: make release VERSION=v1.0.0
 	@[[ '$(VERSION)' =~ ^v[0-9]+(\.[0-9]+){2}(-[0-9a-z.]+)?$$ ]] || \
 		{ echo 'VERSION is needed, as in make release VERSION=v1.0.0' >&2; exit 1; }
+	@grep -qxF '## $(VERSION)' api/CHANGELOG.md || \
+		{ echo 'api/CHANGELOG.md has no section $(VERSION): write what changes for people' >&2; exit 1; }
 	@$(MAKE) --no-print-directory build
 	@cd internal/workshop/release && \
 		SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)} go run . $(VERSION) $(platforms)
