@@ -17,6 +17,7 @@ func TestVersionsOfGo(t *testing.T) {
 		"workshop/go.mod":                    "go 1.26.0",
 		"workshop/*/go.mod":                  "go 1.26.0",
 		"workshop/bench/peers/*/go.mod":      "go 1.26.0",
+		"workshop/recall/mutants/*/go.mod":   "go 1.26.0",
 		"../.github/workflows/*.yml":         "go-version: '1.26', check-latest: true",
 		"../cmd/*/*/.github/workflows/*.yml": "go-version: '1.26', check-latest: true",
 		"../cmd/plantstore/Dockerfile":       "golang:1.26 ",

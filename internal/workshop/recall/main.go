@@ -1,15 +1,19 @@
 // Command recall measures how many planted faults a tool finds that has only the document of a service.
 //
-//	go run ./recall [-time 60s] [-parallel 2] [-tools NAME,…] [-only TEXT] [-reports FOLDER]
+//	go run ./recall [-reports FOLDER] [-tools NAME,…] [-only TEXT] [-seeds 5] [-share 1] [-time 60s] [-parallel 2]
+//	go run ./recall -reports FOLDER -kept
 //
-// All runs of Schemathesis take an hour and a half, two at a time. With -reports the results are kept, and a later call
-// begins with them.
+// Each set (sets.go) is a right server and the same with one fault at a time. Each tool (tools.go) runs on all of them, on
+// those with a fault once for each seed, and a fault is found if the tool reports a failure that it does not report on the
+// right server in any of ten runs; whatever it reports there is a false alarm. The result is a line for each fault, and a
+// table (table.go): first the sets whose faults were there before any tool had run on them, then those for which the
+// engine was changed until it found their faults.
 //
-// Each set (sets.go) is a right server and the same with one fault at a time. Each tool (tools.go) runs on all of them, and
-// a fault is found if the tool reports a failure that it does not report on the right server in any of ten
-// runs; whatever it reports there is a false alarm. The result is a table (table.go), and a line for each fault.
+// The first sets are mutants of services that are not ours (mutants), and a service in Python (festival). The packages
+// marina and wiki are services that were made for this. Another tool is one more entry of tools.
 //
-// The packages marina and wiki are services with faults that were made for this. Another tool is one more entry of tools.
+// All runs of the engine take an hour, those of Schemathesis a day. With -reports the results are kept, and a later call
+// begins with them; -kept runs nothing, and makes the table of what is there. The folder can be packed for a release.
 package main
 
 import (
@@ -30,6 +34,9 @@ import (
 // settings are the flags.
 type settings struct {
 	limit    time.Duration // of one run of a tool
+	seeds    int           // with which a tool runs on a server with a fault
+	share    float64       // of the faults, chosen by their names
+	kept     bool          // nothing is run
 	parallel int           // servers at the same time
 	only     string        // part of the names of sets or faults; all if it is empty
 	reports  string        // folder of what the tools print
@@ -41,6 +48,9 @@ func main() {
 	var chosen settings
 	names := flag.String("tools", "", "names of tools, with commas; all if it is empty")
 	flag.DurationVar(&chosen.limit, "time", time.Minute, "that a tool may take for a server")
+	flag.IntVar(&chosen.seeds, "seeds", 5, "with which a tool runs on each server with a fault")
+	flag.Float64Var(&chosen.share, "share", 1, "of the faults that are taken")
+	flag.BoolVar(&chosen.kept, "kept", false, "run no tool, and make the table of what the folder of reports has")
 	flag.IntVar(&chosen.parallel, "parallel", 2, "servers at the same time")
 	flag.StringVar(&chosen.only, "only", "", "a part of the names of faults")
 	flag.StringVar(&chosen.reports, "reports", "", "a folder for what the tools print and for results; runs that it has are not repeated")
@@ -70,12 +80,12 @@ func run(ctx context.Context, chosen settings) error {
 	if err := build(ctx, folder); err != nil {
 		return err
 	}
-	servers, err := allServers(ctx, folder, chosen.only)
+	servers, err := allServers(ctx, folder, chosen)
 	if err != nil {
 		return err
 	}
 	results, err := runAll(ctx, chosen, servers, folder)
-	judgements := judge(servers, chosen.tools, results)
+	judgements := judge(results)
 	writeFaults(os.Stdout, judgements, chosen.tools)
 	writeTable(os.Stdout, judgements, chosen, results)
 	return err
@@ -113,13 +123,16 @@ func runAll(ctx context.Context, chosen settings, servers []server, folder strin
 			for one := range waiting {
 				for _, with := range chosen.tools {
 					got, err := runTool(ctx, chosen, one, with, folder)
+					if errors.Is(err, errNotKept) {
+						continue
+					}
 					mu.Lock()
 					if err == nil {
 						results = append(results, got)
 					}
 					problems = append(problems, err)
 					mu.Unlock()
-					log.Printf("%-13s %-40s %2d failures, %3.0f s", with.name, one.title(), len(got.Failures), got.Seconds)
+					log.Printf("%-22s %-40s %2d failures, %3.0f s", with.name, one.title(), len(got.Failures), got.Seconds)
 				}
 			}
 		})
@@ -128,13 +141,19 @@ func runAll(ctx context.Context, chosen settings, servers []server, folder strin
 	return results, errors.Join(problems...)
 }
 
+// errNotKept is the error of a run that has no result in the folder of reports, where none is to be made.
+var errNotKept = errors.New("the folder of reports has no result of this run")
+
 // runTool runs a tool on a server of its own, because a tool leaves things behind. What an earlier run has kept is taken
-// instead: all runs take an hour.
+// instead: all runs take hours.
 func runTool(ctx context.Context, chosen settings, one server, with tool, folder string) (got result, err error) {
 	got = result{server: one, tool: with.name}
 	report := filepath.Join(chosen.reports, fmt.Sprintf("%s.%s", with.name, one.fileName()))
 	if kept, err := os.ReadFile(report + ".result"); err == nil {
 		return got, json.Unmarshal(kept, &got.outcome)
+	}
+	if chosen.kept {
+		return got, errNotKept
 	}
 	stop, url, err := one.start(ctx, folder)
 	if err != nil {
@@ -143,8 +162,8 @@ func runTool(ctx context.Context, chosen settings, one server, with tool, folder
 	defer stop()
 	begin := time.Now()
 	got.Failures, err = with.run(ctx, target{
-		document: one.set.document, url: url, header: one.set.header,
-		seed: one.run + 1, limit: chosen.limit, report: report, folder: folder,
+		document: one.documentFile(folder), url: url, header: one.header,
+		seed: one.seed, limit: chosen.limit, report: report, folder: folder,
 	})
 	if err != nil {
 		return got, fmt.Errorf("%s on %s: %w", with.name, one.title(), err)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
 	"net"
 	"os/exec"
 	"path/filepath"
@@ -15,25 +16,47 @@ import (
 // set is a service with faults.
 type set struct {
 	name     string
-	document string
-	basePath string   // of the paths of the document
-	header   string   // of every request of a tool, "Name: value"; none if it is empty
-	command  []string // takes -list, or -port and -fault; a program in the folder of this run
+	document string // in the folder of this run, if it has no folder
+	basePath string // of the paths of the document
+	header   string // of every request of a tool, "Name: value"; none if it is empty
+
+	command   []string // takes -list, or -port and -fault; a program in the folder of this run, or python3
+	needs     []string // arguments with which the program builds what it serves; none if it is empty
+	faultList string   // the file with the faults, of a set whose faults were there before any tool ran on them
+	frozenAt  string   // the commit that last changed this file
 }
 
-const engine = "../../api/contracttest"
+// isFrozen says that the engine was not changed to find these faults: they were there before it was run on them.
+func (s set) isFrozen() bool { return s.faultList != "" }
+
+const (
+	engine      = "../../api/contracttest"
+	mutantsList = "recall/mutants/mutants.tsv"
+)
 
 var sets = []set{
+	mutants("todolist", "todolist.yml", ""),
+	mutants("keytodolist", "keytodolist.yml", "x-todolist-token: example token"),
+	mutants("mailpit", "mailpit.json", ""),
+	{name: "festival", document: "recall/festival/openapi.yaml", command: []string{"python3", "-B", "recall/festival/festival.py"}, faultList: "recall/festival/faults.py"},
+
 	{name: "workshop", document: engine + "/testdata/workshop.yaml", command: []string{"contracttest.test", "-test.run=^TestServeWorkshop$", "-test.timeout=0"}},
 	{name: "helpdesk", document: engine + "/testdata/helpdesk.yaml", basePath: "/v1", command: []string{"contracttest.test", "-test.run=^TestServeHelpdesk$", "-test.timeout=0"}},
 	{name: "marina", document: "recall/marina/openapi.yaml", header: "Authorization: Bearer 3f9a6c1e8b", command: []string{"marina"}},
 	{name: "wiki", document: "recall/wiki/openapi.yaml", command: []string{"wiki"}},
 }
 
-// build builds what this run needs. It runs in internal/workshop.
+func mutants(name, document, header string) set {
+	return set{
+		name: name, document: document, header: header,
+		command: []string{"mutants", "-service", name}, needs: []string{"-build"}, faultList: mutantsList,
+	}
+}
+
+// build builds what this run needs, but for mutants. It runs in internal/workshop.
 func build(ctx context.Context, folder string) error {
 	for _, arguments := range [][]string{
-		{"build", "-o", folder, "./recall/marina", "./recall/wiki"},
+		{"build", "-o", folder, "./recall/marina", "./recall/wiki", "./recall/mutants"},
 		{"-C", "../..", "build", "-o", folder, "./cmd/contracttest"},
 		{"-C", "../..", "test", "-c", "-tags", "recall", "-o", filepath.Join(folder, "contracttest.test"), "./api/contracttest"},
 	} {
@@ -50,16 +73,17 @@ type server struct {
 	group  string
 	fault  string // empty: the right one
 	breaks string
-	run    int // of the right one, from 0
+	seed   int // of the tool, from 1
 }
 
 // runsOfRight is how often a tool runs on a right server, with another seed each time: what it finds there only
 // sometimes is not found because of a fault.
 const runsOfRight = 10
 
-// allServers lists the right server of each set, as often as tools run on it, and those with faults.
-func allServers(ctx context.Context, folder, only string) (all []server, err error) {
+// allServers lists the right server of each set, as often as tools run on it, and those with faults, once for each seed.
+func allServers(ctx context.Context, folder string, chosen settings) (all []server, err error) {
 	for _, one := range sets {
+		one.frozenAt = one.lastChange(ctx)
 		listed, err := one.program(ctx, folder, "-list").Output()
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", one.name, err)
@@ -67,34 +91,81 @@ func allServers(ctx context.Context, folder, only string) (all []server, err err
 		var wrong []server
 		for line := range strings.Lines(string(listed)) {
 			parts := strings.Split(strings.TrimSpace(line), "\t")
-			if len(parts) == 3 && strings.Contains(one.name+": "+parts[1], only) {
-				wrong = append(wrong, server{set: one, group: parts[0], fault: parts[1], breaks: parts[2]})
+			if len(parts) != 3 {
+				continue
+			}
+			made := server{set: one, group: parts[0], fault: parts[1], breaks: parts[2]}
+			if chosen.has(made) {
+				wrong = append(wrong, made)
 			}
 		}
-		for i := range runsOfRight {
-			if len(wrong) > 0 {
-				all = append(all, server{set: one, run: i})
+		if len(wrong) == 0 {
+			continue
+		}
+		if len(one.needs) > 0 {
+			if output, err := one.program(ctx, folder, one.needs...).CombinedOutput(); err != nil {
+				return nil, fmt.Errorf("%s: %w: %s", one.name, err, output)
 			}
 		}
-		all = append(all, wrong...)
+		for seed := range runsOfRight {
+			all = append(all, server{set: one, seed: seed + 1})
+		}
+		for seed := range chosen.seeds {
+			for _, made := range wrong {
+				made.seed = seed + 1
+				all = append(all, made)
+			}
+		}
 	}
 	return all, nil
 }
 
+// has says that a fault is among those that are chosen.
+func (chosen settings) has(one server) bool {
+	name := one.name + ": " + one.fault
+	hash := fnv.New32a()
+	_, _ = hash.Write([]byte(name)) // it never fails
+	return strings.Contains(name, chosen.only) && float64(hash.Sum32()%1000) < 1000*chosen.share
+}
+
+// documentFile is the file of the document.
+func (s set) documentFile(folder string) string {
+	if strings.Contains(s.document, "/") {
+		return s.document
+	}
+	return filepath.Join(folder, s.document)
+}
+
 func (s set) program(ctx context.Context, folder string, arguments ...string) *exec.Cmd {
 	arguments = append(s.command[1:len(s.command):len(s.command)], arguments...)
-	program := exec.CommandContext(ctx, filepath.Join(folder, s.command[0]), arguments...)
+	name := filepath.Join(folder, s.command[0])
+	if s.command[0] == "python3" {
+		name = "python3"
+	}
+	program := exec.CommandContext(ctx, name, arguments...)
 	if strings.HasSuffix(s.command[0], ".test") {
 		program.Dir = engine // as go test does
 	}
 	return program
 }
 
+// lastChange is the commit that last changed the faults of a frozen set.
+func (s set) lastChange(ctx context.Context) string {
+	if !s.isFrozen() {
+		return ""
+	}
+	commit, err := exec.CommandContext(ctx, "git", "log", "-1", "--format=%h", "--", s.faultList).Output()
+	if err != nil || len(commit) == 0 {
+		return "an unknown commit"
+	}
+	return strings.TrimSpace(string(commit))
+}
+
 func (s server) title() string {
 	if s.fault == "" {
-		return fmt.Sprintf("%s, right, run %d", s.name, s.run+1)
+		return fmt.Sprintf("%s, right, seed %d", s.name, s.seed)
 	}
-	return s.name + ": " + s.fault
+	return fmt.Sprintf("%s: %s, seed %d", s.name, s.fault, s.seed)
 }
 
 var notInFileName = regexp.MustCompile(`[^A-Za-z0-9]+`)

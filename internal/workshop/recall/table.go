@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -12,69 +15,73 @@ import (
 // judgement is what the tools make of one fault.
 type judgement struct {
 	server
-	by map[string]string // the failure by which a tool finds it; empty: missed
+	by map[string]map[int]string // tool, seed: the failure by which it is found; empty: missed
 }
 
 // judge compares what a tool reports on a wrong server with what it reports on the right one of the same set.
-func judge(servers []server, with []tool, results []result) (all []judgement) {
-	for _, one := range servers {
-		if one.fault == "" {
+func judge(results []result) (all []judgement) {
+	byFault := map[string]judgement{}
+	for _, got := range results {
+		on := got.server
+		if on.fault == "" {
 			continue
 		}
-		judged := judgement{server: one, by: map[string]string{}}
-		for _, tool := range with {
-			alarms := falseAlarms(results, tool.name, one.name)
-			for _, failure := range failuresOn(results, tool.name, one) {
-				if !slices.Contains(alarms, failure) && judged.by[tool.name] == "" {
-					judged.by[tool.name] = failure
-				}
-			}
+		name := on.name + ": " + on.fault
+		if _, exists := byFault[name]; !exists {
+			byFault[name] = judgement{server: on, by: map[string]map[int]string{}}
 		}
-		all = append(all, judged)
+		by := byFault[name].by
+		if by[got.tool] == nil {
+			by[got.tool] = map[int]string{}
+		}
+		by[got.tool][on.seed] = firstNew(got.Failures, falseAlarms(results, got.tool, on.name))
 	}
-	return all
+	inOrder := func(a, b judgement) int {
+		return cmp.Or(cmp.Compare(a.position(), b.position()), cmp.Compare(a.fault, b.fault))
+	}
+	return slices.SortedFunc(maps.Values(byFault), inOrder)
 }
 
-// failuresOn is what a tool reports on a wrong server.
-func failuresOn(results []result, toolName string, one server) []string {
-	for _, got := range results {
-		if got.tool == toolName && got.server.title() == one.title() {
-			return got.Failures
+func firstNew(failures, alarms []string) string {
+	for _, failure := range failures {
+		if !slices.Contains(alarms, failure) {
+			return failure
 		}
 	}
-	return nil
+	return ""
 }
 
-// falseAlarms is what a tool reports on the right server of a set, in any run, or on those of all sets.
+// position is that of the set in sets.
+func (s set) position() int {
+	return slices.IndexFunc(sets, func(one set) bool { return one.name == s.name })
+}
+
+// falseAlarms is what a tool reports on the right server of a set, in any run.
 func falseAlarms(results []result, toolName, setName string) (alarms []string) {
 	for _, got := range results {
-		isOfSet := setName == "" || got.server.name == setName
-		if got.tool == toolName && got.server.fault == "" && isOfSet {
-			for _, failure := range got.Failures {
-				alarms = append(alarms, got.server.name+": "+failure)
-			}
+		if got.tool == toolName && got.server.name == setName && got.server.fault == "" {
+			alarms = append(alarms, got.Failures...)
 		}
 	}
 	slices.Sort(alarms)
-	alarms = slices.Compact(alarms)
-	if setName != "" {
-		for i := range alarms {
-			alarms[i] = strings.TrimPrefix(alarms[i], setName+": ")
-		}
-	}
-	return alarms
+	return slices.Compact(alarms)
 }
 
-// writeFaults writes a line for each fault, with the failure by which each tool finds it.
+// writeFaults writes a line for each fault, and for each tool with how many seeds it finds it, and by which failure.
 func writeFaults(to io.Writer, judgements []judgement, with []tool) {
 	for _, one := range judgements {
 		fmt.Fprintf(to, "%s: %s: %s\n", one.name, one.fault, one.breaks)
 		for _, tool := range with {
-			by := one.by[tool.name]
-			if by == "" {
-				by = "MISSED"
+			by := slices.Sorted(maps.Values(one.by[tool.name]))
+			found := slices.DeleteFunc(slices.Clone(by), func(failure string) bool { return failure == "" })
+			if len(by) == 0 {
+				continue
 			}
-			fmt.Fprintf(to, "    %-13s %s\n", tool.name, by)
+			text := "MISSED"
+			if len(found) > 0 {
+				text = found[len(found)-1]
+			}
+			fmt.Fprintf(to, "    %-22s %d of %d: %s\n", tool.name, len(found), len(by), text)
 		}
 	}
 }
@@ -82,56 +89,103 @@ func writeFaults(to io.Writer, judgements []judgement, with []tool) {
 // writeTable writes the table of the guide, and the false alarms.
 func writeTable(to io.Writer, judgements []judgement, chosen settings, results []result) {
 	for _, with := range chosen.tools {
-		for _, alarm := range falseAlarms(results, with.name, "") {
-			fmt.Fprintf(to, "false alarm of %s on %s\n", with.name, alarm)
+		for _, one := range sets {
+			for _, alarm := range falseAlarms(results, with.name, one.name) {
+				fmt.Fprintf(to, "false alarm of %s on %s: %s\n", with.name, one.name, alarm)
+			}
 		}
 	}
-	fmt.Fprintf(to, "\nFound in at most %s for each server, on %s, %d processors:\n\n", chosen.limit, time.Now().Format(time.DateOnly), runtime.NumCPU())
+	fmt.Fprintf(to, "\nFound in at most %s for each server (%s by default), on %s, %d processors.\nMedian of the seeds, and the range:\n\n",
+		chosen.limit, mostByDefault, time.Now().Format(time.DateOnly), runtime.NumCPU())
 	header, rule := "| faults | |", "|---|---|"
 	for _, with := range chosen.tools {
 		header += fmt.Sprintf(" %s %s |", with.name, with.version())
 		rule += "---|"
 	}
 	fmt.Fprintf(to, "%s\n%s\n", header, rule)
-	var groups []string
-	for _, one := range judgements {
-		if !slices.Contains(groups, one.group) {
-			groups = append(groups, one.group)
+	for _, isFrozen := range []bool{true, false} {
+		ofSection := slices.DeleteFunc(slices.Clone(judgements), func(one judgement) bool { return one.isFrozen() != isFrozen })
+		if len(ofSection) > 0 {
+			writeSection(to, ofSection, chosen.tools, results)
 		}
 	}
-	for _, group := range append(groups, "") {
-		writeRow(to, group, judgements, chosen.tools)
-	}
-	alarms, seconds := "| reported on right servers | |", "| seconds for a server, median | |"
+	seconds := "| seconds for a server, median | |"
 	for _, with := range chosen.tools {
-		alarms += fmt.Sprintf(" %d |", len(falseAlarms(results, with.name, "")))
 		seconds += fmt.Sprintf(" %.1f |", medianSeconds(results, with.name))
 	}
-	fmt.Fprintf(to, "%s\n%s\n", alarms, seconds)
+	fmt.Fprintln(to, seconds)
 }
 
-// writeRow writes how many faults of a group each tool finds, or of all groups.
-func writeRow(to io.Writer, group string, judgements []judgement, with []tool) {
-	all, found := 0, map[string]int{}
+// writeSection writes the rows of the sets that are frozen, or of the others.
+func writeSection(to io.Writer, judgements []judgement, with []tool, results []result) {
+	title, all := "what the engine was changed for", "all of these"
+	if judgements[0].isFrozen() {
+		title, all = "frozen before any tool ran on them", "all that were frozen"
+	}
+	fmt.Fprintf(to, "| **%s** | |%s\n", title, strings.Repeat(" |", len(with)))
+	var groups []string
 	for _, one := range judgements {
-		if group != "" && one.group != group {
-			continue
+		if name := one.row(); !slices.Contains(groups, name) {
+			groups = append(groups, name)
+			writeRow(to, name, slices.DeleteFunc(slices.Clone(judgements), func(other judgement) bool { return other.row() != name }), with)
 		}
-		all++
-		for name, by := range one.by {
-			if by != "" {
-				found[name]++
+	}
+	writeRow(to, all, judgements, with)
+	right := "| reported on their right servers | |"
+	for _, tool := range with {
+		reported := 0
+		for _, one := range sets {
+			if slices.ContainsFunc(judgements, func(other judgement) bool { return other.name == one.name }) {
+				reported += len(falseAlarms(results, tool.name, one.name))
 			}
 		}
+		right += fmt.Sprintf(" %d |", reported)
 	}
-	if group == "" {
-		group = "all"
+	fmt.Fprintln(to, right)
+}
+
+// row is the name of the row of a fault.
+func (s server) row() string {
+	if s.isFrozen() {
+		return s.group + ", frozen at " + s.frozenAt
 	}
-	fmt.Fprintf(to, "| %s | %d |", group, all)
+	return s.group
+}
+
+// writeRow writes how many of some faults each tool finds.
+func writeRow(to io.Writer, name string, judgements []judgement, with []tool) {
+	fmt.Fprintf(to, "| %s | %d |", name, len(judgements))
 	for _, tool := range with {
-		fmt.Fprintf(to, " %d |", found[tool.name])
+		fmt.Fprintf(to, " %s |", found(judgements, tool.name))
 	}
 	fmt.Fprintln(to)
+}
+
+// found is the median of how many faults a tool finds with one seed, the range if there is one, and of how many if it did
+// not run on all of them.
+func found(judgements []judgement, toolName string) string {
+	counts := map[int]int{} // by seed
+	ran := 0
+	for _, one := range judgements {
+		if len(one.by[toolName]) > 0 {
+			ran++
+		}
+		for seed, by := range one.by[toolName] {
+			counts[seed] += min(len(by), 1)
+		}
+	}
+	if ran == 0 {
+		return ""
+	}
+	inOrder := slices.Sorted(maps.Values(counts))
+	text := strconv.Itoa(inOrder[len(inOrder)/2])
+	if least, most := inOrder[0], inOrder[len(inOrder)-1]; least != most {
+		text += fmt.Sprintf(" (%d–%d)", least, most)
+	}
+	if ran < len(judgements) {
+		text += fmt.Sprintf(" of %d", ran)
+	}
+	return text
 }
 
 func medianSeconds(results []result, toolName string) float64 {

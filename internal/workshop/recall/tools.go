@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,17 +34,22 @@ type target struct {
 
 var tools = []tool{
 	{name: "contracttest", version: contracttestVersion, run: runContracttest},
-	{name: "Schemathesis", version: schemathesisVersion, run: runSchemathesis},
+	{name: "Schemathesis", version: schemathesisVersion, run: runSchemathesisFor},
+	{name: "Schemathesis-defaults", version: schemathesisVersion, run: runSchemathesisByDefault},
 }
 
-// output runs a program, writes what it prints to the report, and returns it. A status that is not 0 is a failure that the
-// tool has reported, or one of its own, which its caller sees by the missing result.
-func (on target) output(ctx context.Context, program string, arguments ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, 2*on.limit+time.Minute)
+// output runs a program, writes what it prints to the report, and returns it. After some time the program is interrupted,
+// and prints what it has found. A status that is not 0 is a failure that the tool has reported, or one of its own, which its
+// caller sees by the missing result.
+func (on target) output(ctx context.Context, most time.Duration, program string, arguments ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
-	text, err := exec.CommandContext(ctx, program, arguments...).CombinedOutput()
+	command := exec.CommandContext(ctx, program, arguments...)
+	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
+	command.WaitDelay = time.Minute
+	text, err := command.CombinedOutput()
 	var hasEnded *exec.ExitError
-	if err != nil && (!errors.As(err, &hasEnded) || ctx.Err() != nil) {
+	if err != nil && !errors.As(err, &hasEnded) && ctx.Err() == nil {
 		return "", err
 	}
 	return string(text), os.WriteFile(on.report, text, 0o644)
@@ -58,9 +64,10 @@ func (on target) headerFlags() []string {
 
 // --- the command of this repository
 
+// contracttestVersion is the commit that last changed the engine or its command.
 func contracttestVersion() string {
-	commit, err := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
-	if err != nil {
+	commit, err := exec.Command("git", "log", "-1", "--format=%h", "--", "../../api", "../../cmd/contracttest").Output()
+	if err != nil || len(commit) == 0 {
 		return "of an unknown commit"
 	}
 	return strings.TrimSpace(string(commit))
@@ -73,7 +80,7 @@ var (
 
 func runContracttest(ctx context.Context, on target) ([]string, error) {
 	arguments := append([]string{on.document, on.url, "--seed", strconv.Itoa(on.seed), "--max-time", on.limit.String()}, on.headerFlags()...)
-	text, err := on.output(ctx, filepath.Join(on.folder, "contracttest"), arguments...)
+	text, err := on.output(ctx, 2*on.limit+time.Minute, filepath.Join(on.folder, "contracttest"), arguments...)
 	if err != nil {
 		return nil, err
 	}
@@ -100,16 +107,26 @@ func schemathesisVersion() string {
 	return words[len(words)-1]
 }
 
-// runSchemathesis runs all phases that Schemathesis has by default, the stateful one too. With a maximal time it
-// generates examples until that is over.
-func runSchemathesis(ctx context.Context, on target) ([]string, error) {
+// runSchemathesisFor lets Schemathesis generate examples until the time is over, and go on after failures. All phases that
+// it has by default run, the stateful one too.
+func runSchemathesisFor(ctx context.Context, on target) ([]string, error) {
+	return runSchemathesis(ctx, on, 2*on.limit+time.Minute, "--max-time", strconv.Itoa(int(on.limit.Seconds())), "--continue-on-failure")
+}
+
+// mostByDefault is when Schemathesis is interrupted that has its own settings and time.
+const mostByDefault = 5 * time.Minute
+
+func runSchemathesisByDefault(ctx context.Context, on target) ([]string, error) {
+	return runSchemathesis(ctx, on, mostByDefault)
+}
+
+func runSchemathesis(ctx context.Context, on target, most time.Duration, settings ...string) ([]string, error) {
 	file := on.report + ".json"
-	arguments := append([]string{
-		"--no-color", "run", on.document, "--url", on.url, "--seed", strconv.Itoa(on.seed),
-		"--max-time", strconv.Itoa(int(on.limit.Seconds())), "--continue-on-failure", "--report-json-path", file,
+	arguments := slices.Concat([]string{
+		"--no-color", "run", on.document, "--url", on.url, "--seed", strconv.Itoa(on.seed), "--report-json-path", file,
 		"--generation-database", "none",
-	}, on.headerFlags()...)
-	text, err := on.output(ctx, schemathesis, arguments...)
+	}, settings, on.headerFlags())
+	text, err := on.output(ctx, most, schemathesis, arguments...)
 	if err != nil {
 		return nil, err
 	}
@@ -136,5 +153,17 @@ func runSchemathesis(ctx context.Context, on target) ([]string, error) {
 			failures = append(failures, one.Title+": "+operation)
 		}
 	}
-	return failures, nil
+	return numbered(failures), nil
+}
+
+// numbered tells the second failure with the same title at the same operation from the first one.
+func numbered(failures []string) []string {
+	counts := map[string]int{}
+	for i, failure := range failures {
+		counts[failure]++
+		if counts[failure] > 1 {
+			failures[i] = fmt.Sprintf("%s, number %d", failure, counts[failure])
+		}
+	}
+	return failures
 }

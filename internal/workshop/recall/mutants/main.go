@@ -2,7 +2,7 @@
 //
 //	mutants -service NAME -list               prints the mutants
 //	mutants -service NAME -port N -fault ID   serves one; without -fault the service as it is
-//	mutants -build                            builds all of them, and writes the documents, beside this program
+//	mutants -service NAME -build              builds all of them, and writes the document, beside this program
 //	mutants -choose                           draws mutants again, and prints a list without verdicts
 //
 // The services and the tool, gremlins, are pinned in services/go.mod, and fetched as Go modules. Nothing of them is in
@@ -16,6 +16,7 @@ import (
 	"log"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 )
@@ -27,7 +28,7 @@ func main() {
 	list := flag.Bool("list", false, "print the mutants that are kept")
 	port := flag.Int("port", 0, "of 127.0.0.1")
 	id := flag.String("fault", "", "name of a mutant; the service as it is if it is empty")
-	mustBuild := flag.Bool("build", false, "build all services and mutants that are kept, beside this program")
+	mustBuild := flag.Bool("build", false, "build the service and its mutants that are kept, beside this program")
 	all := flag.Bool("all", false, "with -build: also what is not kept")
 	mustChoose := flag.Bool("choose", false, "draw mutants, and print them")
 	flag.Parse()
@@ -49,16 +50,17 @@ func run(name string, list bool, port int, id string, mustBuild, all, mustChoose
 		return err
 	}
 	folder := filepath.Dir(program)
-	if mustBuild {
-		return build(folder, mutants, all)
-	}
 	served, err := find(name)
 	if err != nil {
 		return err
 	}
+	mutants = slices.DeleteFunc(mutants, func(one mutant) bool { return one.service != name })
+	if mustBuild {
+		return build(folder, served, mutants, all)
+	}
 	if list {
 		for _, one := range mutants {
-			if one.service == name && one.isKept() {
+			if one.isKept() {
 				fmt.Printf("%s\t%s\t%s\n", served.group, one.id, one.note)
 			}
 		}

@@ -80,7 +80,7 @@ func writeDocument(one service, module, folder string) error {
 			return err
 		}
 	}
-	return os.WriteFile(filepath.Join(folder, one.name+".document"), text, 0o644)
+	return os.WriteFile(filepath.Join(folder, one.name+filepath.Ext(one.document)), text, 0o644)
 }
 
 // output runs a command, and returns what it prints without spaces at the end.

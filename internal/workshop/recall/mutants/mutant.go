@@ -69,28 +69,26 @@ func readMutants() (all []mutant, err error) {
 	return all, nil
 }
 
-// build builds the services and their mutants into a folder, and writes the documents there.
-func build(folder string, mutants []mutant, all bool) error {
-	var problems []error
-	for _, one := range services {
-		copied, err := copyModule(one.module, folder)
+// build builds a service and its mutants into a folder, and writes the document there.
+func build(folder string, of service, mutants []mutant, all bool) error {
+	copied, err := copyModule(of.module, folder)
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(filepath.Dir(copied.source))
+	if err := writeDocument(of, copied.source, folder); err != nil {
+		return err
+	}
+	problems := []error{copied.compile(of, folder, "", "{}")}
+	for _, one := range mutants {
+		if !one.isKept() && !all {
+			continue
+		}
+		overlay, err := one.overlay(copied.source, folder)
 		if err != nil {
 			return err
 		}
-		if err := writeDocument(one, copied.source, folder); err != nil {
-			return err
-		}
-		problems = append(problems, copied.compile(one, folder, "", "{}"))
-		for _, made := range mutants {
-			if made.service != one.name || (!made.isKept() && !all) {
-				continue
-			}
-			overlay, err := made.overlay(copied.source, folder)
-			if err != nil {
-				return err
-			}
-			problems = append(problems, copied.compile(one, folder, made.id, overlay))
-		}
+		problems = append(problems, copied.compile(of, folder, one.id, overlay))
 	}
 	return errors.Join(problems...)
 }

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"slices"
+	"testing"
+)
+
+// ran is what a tool reports on a server of the set wiki with a fault, or on the right one.
+func ran(fault string, seed int, failures ...string) result {
+	return result{server: server{set: set{name: "wiki"}, group: "rows", fault: fault, seed: seed}, tool: "tool", outcome: outcome{Failures: failures}}
+}
+
+func TestFound(t *testing.T) {
+	results := []result{
+		ran("", 1, "alarm"), ran("", 2, "other alarm"),
+		ran("a", 1, "alarm", "new"), ran("a", 2, "new"), ran("a", 3, "other alarm"),
+		ran("b", 1, "new"), ran("b", 2), ran("b", 3),
+		ran("c", 1, "alarm"), ran("c", 2, "alarm"), ran("c", 3),
+	}
+	judgements := judge(results)
+	if got, want := found(judgements, "tool"), "1 (0–2)"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := found(judgements, "another tool"); got != "" {
+		t.Errorf("a tool that has not run has found %q", got)
+	}
+	withoutRun := append(slices.Clone(judgements), judgement{server: server{fault: "d"}})
+	if got, want := found(withoutRun, "tool"), "1 (0–2) of 3"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestNumbered(t *testing.T) {
+	got := numbered([]string{"Server error: GET /", "Server error: POST /", "Server error: GET /"})
+	want := []string{"Server error: GET /", "Server error: POST /", "Server error: GET /, number 2"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
