@@ -249,6 +249,8 @@ LARGEST = 1 << 20  # bytes of a body
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    wbufsize = -1  # the header and the body of a response are sent together: otherwise each waits for 40 ms
+    disable_nagle_algorithm = True
     festival = Festival()
 
     def __getattr__(self, name):
