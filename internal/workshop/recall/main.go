@@ -35,11 +35,13 @@ import (
 type settings struct {
 	limit    time.Duration // of one run of a tool
 	seeds    int           // with which a tool runs on a server with a fault
+	rights   int           // with which it runs on the right one
 	share    float64       // of the faults, chosen by their names
 	kept     bool          // nothing is run
 	parallel int           // servers at the same time
 	only     string        // part of the names of sets or faults; all if it is empty
 	reports  string        // folder of what the tools print
+	programs string        // folder of what is built
 	tools    []tool
 }
 
@@ -49,11 +51,13 @@ func main() {
 	names := flag.String("tools", "", "names of tools, with commas; all if it is empty")
 	flag.DurationVar(&chosen.limit, "time", time.Minute, "that a tool may take for a server")
 	flag.IntVar(&chosen.seeds, "seeds", 5, "with which a tool runs on each server with a fault")
+	flag.IntVar(&chosen.rights, "rights", 10, "seeds with which a tool runs on each right server: what it finds there only sometimes is not found because of a fault")
 	flag.Float64Var(&chosen.share, "share", 1, "of the faults that are taken")
 	flag.BoolVar(&chosen.kept, "kept", false, "run no tool, and make the table of what the folder of reports has")
 	flag.IntVar(&chosen.parallel, "parallel", 2, "servers at the same time")
 	flag.StringVar(&chosen.only, "only", "", "a part of the names of faults")
 	flag.StringVar(&chosen.reports, "reports", "", "a folder for what the tools print and for results; runs that it has are not repeated")
+	flag.StringVar(&chosen.programs, "programs", "", "a folder for what is built, an absolute path; mutants that it has are not built again")
 	flag.Parse()
 	for _, one := range tools {
 		if *names == "" || slices.Contains(strings.Split(*names, ","), one.name) {
@@ -66,11 +70,16 @@ func main() {
 }
 
 func run(ctx context.Context, chosen settings) error {
-	folder, err := os.MkdirTemp("", "recall")
-	if err != nil {
-		return err
+	folder := chosen.programs
+	if folder == "" {
+		made, err := os.MkdirTemp("", "recall")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(made)
+		folder = made
 	}
-	defer os.RemoveAll(folder)
+	defer os.RemoveAll(filepath.Join(folder, "left")) // what services have written
 	if chosen.reports == "" {
 		chosen.reports = filepath.Join(folder, "reports")
 	}
@@ -100,6 +109,7 @@ type result struct {
 
 // outcome is what is kept of a result in the folder of reports.
 type outcome struct {
+	Version  string // of the tool
 	Failures []string
 	Seconds  float64
 }
@@ -168,7 +178,7 @@ func runTool(ctx context.Context, chosen settings, one server, with tool, folder
 	if err != nil {
 		return got, fmt.Errorf("%s on %s: %w", with.name, one.title(), err)
 	}
-	got.Seconds = time.Since(begin).Seconds()
+	got.Seconds, got.Version = time.Since(begin).Seconds(), with.version()
 	kept, err := json.Marshal(got.outcome)
 	if err != nil {
 		return got, err

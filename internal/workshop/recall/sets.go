@@ -76,10 +76,6 @@ type server struct {
 	seed   int // of the tool, from 1
 }
 
-// runsOfRight is how often a tool runs on a right server, with another seed each time: what it finds there only
-// sometimes is not found because of a fault.
-const runsOfRight = 10
-
 // allServers lists the right server of each set, as often as tools run on it, and those with faults, once for each seed.
 func allServers(ctx context.Context, folder string, chosen settings) (all []server, err error) {
 	for _, one := range sets {
@@ -107,7 +103,7 @@ func allServers(ctx context.Context, folder string, chosen settings) (all []serv
 				return nil, fmt.Errorf("%s: %w: %s", one.name, err, output)
 			}
 		}
-		for seed := range runsOfRight {
+		for seed := range chosen.rights {
 			all = append(all, server{set: one, seed: seed + 1})
 		}
 		for seed := range chosen.seeds {

@@ -97,9 +97,9 @@ func writeTable(to io.Writer, judgements []judgement, chosen settings, results [
 	}
 	fmt.Fprintf(to, "\nFound in at most %s for each server (%s by default), on %s, %d processors.\nMedian of the seeds, and the range:\n\n",
 		chosen.limit, mostByDefault, time.Now().Format(time.DateOnly), runtime.NumCPU())
-	header, rule := "| faults | |", "|---|---|"
+	header, rule := "| faults | | contracttest at first |", "|---|---|---|"
 	for _, with := range chosen.tools {
-		header += fmt.Sprintf(" %s %s |", with.name, with.version())
+		header += fmt.Sprintf(" %s %s |", with.name, versions(results, with.name))
 		rule += "---|"
 	}
 	fmt.Fprintf(to, "%s\n%s\n", header, rule)
@@ -109,7 +109,7 @@ func writeTable(to io.Writer, judgements []judgement, chosen settings, results [
 			writeSection(to, ofSection, chosen.tools, results)
 		}
 	}
-	seconds := "| seconds for a server, median | |"
+	seconds := "| seconds for a server, median | | |"
 	for _, with := range chosen.tools {
 		seconds += fmt.Sprintf(" %.1f |", medianSeconds(results, with.name))
 	}
@@ -122,7 +122,7 @@ func writeSection(to io.Writer, judgements []judgement, with []tool, results []r
 	if judgements[0].isFrozen() {
 		title, all = "frozen before any tool ran on them", "all that were frozen"
 	}
-	fmt.Fprintf(to, "| **%s** | |%s\n", title, strings.Repeat(" |", len(with)))
+	fmt.Fprintf(to, "| **%s** | | |%s\n", title, strings.Repeat(" |", len(with)))
 	var groups []string
 	for _, one := range judgements {
 		if name := one.row(); !slices.Contains(groups, name) {
@@ -131,7 +131,7 @@ func writeSection(to io.Writer, judgements []judgement, with []tool, results []r
 		}
 	}
 	writeRow(to, all, judgements, with)
-	right := "| reported on their right servers | |"
+	right := "| reported on their right servers | | |"
 	for _, tool := range with {
 		reported := 0
 		for _, one := range sets {
@@ -154,7 +154,8 @@ func (s server) row() string {
 
 // writeRow writes how many of some faults each tool finds.
 func writeRow(to io.Writer, name string, judgements []judgement, with []tool) {
-	fmt.Fprintf(to, "| %s | %d |", name, len(judgements))
+	group, _, _ := strings.Cut(name, ", frozen at ")
+	fmt.Fprintf(to, "| %s | %d | %s |", name, len(judgements), firstResults[group])
 	for _, tool := range with {
 		fmt.Fprintf(to, " %s |", found(judgements, tool.name))
 	}
@@ -186,6 +187,17 @@ func found(judgements []judgement, toolName string) string {
 		text += fmt.Sprintf(" of %d", ran)
 	}
 	return text
+}
+
+// versions are those of the runs of a tool.
+func versions(results []result, toolName string) string {
+	var all []string
+	for _, got := range results {
+		if got.tool == toolName && !slices.Contains(all, got.Version) {
+			all = append(all, got.Version)
+		}
+	}
+	return strings.Join(all, ", ")
 }
 
 func medianSeconds(results []result, toolName string) float64 {

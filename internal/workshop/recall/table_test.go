@@ -30,10 +30,10 @@ func TestFound(t *testing.T) {
 	}
 }
 
-func TestNumbered(t *testing.T) {
-	got := numbered([]string{"Server error: GET /", "Server error: POST /", "Server error: GET /"})
-	want := []string{"Server error: GET /", "Server error: POST /", "Server error: GET /, number 2"}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
+func TestFailuresOf(t *testing.T) {
+	got, err := failuresOf([]byte(`{"failures": [{"title": "Server error", "count": 3, "operations": ["GET /", "POST /"]}], "errors": []}`))
+	want := []string{"Server error: GET /", "Server error: POST /", "Server error: in another way, 1"}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
 }

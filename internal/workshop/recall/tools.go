@@ -134,36 +134,28 @@ func runSchemathesis(ctx context.Context, on target, most time.Duration, setting
 	if err != nil {
 		return nil, errors.New(text)
 	}
-	var found struct {
-		Failures []struct {
-			Title      string
-			Operations []string
-		}
-		Errors []struct {
-			Title      string
-			Operations []string
-		}
+	return failuresOf(report)
+}
+
+// failuresOf are the failures in a report of Schemathesis, by their titles and operations. A title counts more often than
+// it has operations if one of them fails in two ways: each of these is a failure of its own.
+func failuresOf(report []byte) (failures []string, err error) {
+	type failure struct {
+		Title      string
+		Count      int
+		Operations []string
 	}
+	var found struct{ Failures, Errors []failure }
 	if err := json.Unmarshal(report, &found); err != nil {
 		return nil, err
 	}
-	var failures []string
 	for _, one := range slices.Concat(found.Failures, found.Errors) {
 		for _, operation := range one.Operations {
 			failures = append(failures, one.Title+": "+operation)
 		}
-	}
-	return numbered(failures), nil
-}
-
-// numbered tells the second failure with the same title at the same operation from the first one.
-func numbered(failures []string) []string {
-	counts := map[string]int{}
-	for i, failure := range failures {
-		counts[failure]++
-		if counts[failure] > 1 {
-			failures[i] = fmt.Sprintf("%s, number %d", failure, counts[failure])
+		for more := range one.Count - len(one.Operations) {
+			failures = append(failures, fmt.Sprintf("%s: in another way, %d", one.Title, more+1))
 		}
 	}
-	return failures
+	return failures, nil
 }

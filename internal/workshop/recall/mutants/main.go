@@ -11,6 +11,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"log"
@@ -66,22 +67,24 @@ func run(name string, list bool, port int, id string, mustBuild, all, mustChoose
 		}
 		return nil
 	}
-	return serve(served, folder, id, port)
+	for _, one := range mutants {
+		if one.id == id {
+			return serve(served, folder, one, port)
+		}
+	}
+	if id != "" {
+		return fmt.Errorf("no mutant is called %q", id)
+	}
+	return serve(served, folder, mutant{}, port)
 }
 
 // serve becomes the service, so that whoever stops this program stops the service.
-func serve(served service, folder, id string, port int) error {
-	if err := os.Setenv("TMPDIR", folder); err != nil { // what a service leaves there goes with the folder
+func serve(served service, folder string, with mutant, port int) error {
+	left := filepath.Join(folder, "left") // what a service leaves there is removed by recall
+	if err := errors.Join(os.MkdirAll(left, 0o755), os.Setenv("TMPDIR", left)); err != nil {
 		return err
 	}
-	binary := filepath.Join(folder, binaryName(served.name, id))
+	binary := filepath.Join(folder, with.binary(served))
 	arguments := append([]string{binary}, served.arguments("127.0.0.1", strconv.Itoa(port))...)
 	return syscall.Exec(binary, arguments, os.Environ())
-}
-
-func binaryName(service, id string) string {
-	if id == "" {
-		id = "right"
-	}
-	return service + "." + id + ".mutant"
 }

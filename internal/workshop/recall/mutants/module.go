@@ -49,8 +49,12 @@ func copyModule(path, folder string) (made moduleCopy, err error) {
 	return made, nil
 }
 
-func (from moduleCopy) compile(one service, folder, id, overlay string) error {
-	binary := filepath.Join(folder, binaryName(one.name, id))
+// compile builds a mutant, unless an earlier run has left it in the folder.
+func (from moduleCopy) compile(one service, folder string, with mutant, overlay string) error {
+	binary := filepath.Join(folder, with.binary(one))
+	if _, err := os.Stat(binary); err == nil {
+		return nil
+	}
 	file := binary + ".overlay"
 	if err := os.WriteFile(file, []byte(overlay), 0o644); err != nil {
 		return err

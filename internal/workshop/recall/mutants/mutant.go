@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -32,6 +33,16 @@ func (m mutant) String() string {
 	return strings.Join([]string{
 		m.id, m.file, strconv.Itoa(m.line), strconv.Itoa(m.column), m.operator, m.before, m.after, m.verdict, m.note,
 	}, "\t")
+}
+
+// binary is the name of the file of a mutant, or of the service as it is. It has another name when the change is another one.
+func (m mutant) binary(of service) string {
+	if m.id == "" {
+		return of.name + ".right.mutant"
+	}
+	hash := fnv.New32a()
+	_, _ = fmt.Fprint(hash, m.file, m.line, m.column, m.after) // it never fails
+	return fmt.Sprintf("%s.%08x.mutant", m.id, hash.Sum32())
 }
 
 func (m mutant) isKept() bool { return m.verdict == "kept" }
@@ -79,7 +90,7 @@ func build(folder string, of service, mutants []mutant, all bool) error {
 	if err := writeDocument(of, copied.source, folder); err != nil {
 		return err
 	}
-	problems := []error{copied.compile(of, folder, "", "{}")}
+	problems := []error{copied.compile(of, folder, mutant{}, "{}")}
 	for _, one := range mutants {
 		if !one.isKept() && !all {
 			continue
@@ -88,7 +99,7 @@ func build(folder string, of service, mutants []mutant, all bool) error {
 		if err != nil {
 			return err
 		}
-		problems = append(problems, copied.compile(of, folder, one.id, overlay))
+		problems = append(problems, copied.compile(of, folder, one, overlay))
 	}
 	return errors.Join(problems...)
 }
