@@ -163,28 +163,27 @@ func writeRow(to io.Writer, name string, judgements []judgement, with []tool) {
 }
 
 // found is the median of how many faults a tool finds with one seed, the range if there is one, and of how many if it did
-// not run on all of them.
+// not run on all of them. Seeds with which it ran on fewer faults than with another one do not count.
 func found(judgements []judgement, toolName string) string {
-	counts := map[int]int{} // by seed
-	ran := 0
+	finds, runs := map[int]int{}, map[int]int{} // by seed
 	for _, one := range judgements {
-		if len(one.by[toolName]) > 0 {
-			ran++
-		}
 		for seed, by := range one.by[toolName] {
-			counts[seed] += min(len(by), 1)
+			finds[seed] += min(len(by), 1)
+			runs[seed]++
 		}
 	}
-	if ran == 0 {
+	if len(runs) == 0 {
 		return ""
 	}
-	inOrder := slices.Sorted(maps.Values(counts))
+	most := slices.Max(slices.Collect(maps.Values(runs)))
+	maps.DeleteFunc(finds, func(seed, _ int) bool { return runs[seed] < most })
+	inOrder := slices.Sorted(maps.Values(finds))
 	text := strconv.Itoa(inOrder[len(inOrder)/2])
 	if least, most := inOrder[0], inOrder[len(inOrder)-1]; least != most {
 		text += fmt.Sprintf(" (%d–%d)", least, most)
 	}
-	if ran < len(judgements) {
-		text += fmt.Sprintf(" of %d", ran)
+	if most < len(judgements) {
+		text += fmt.Sprintf(" of %d", most)
 	}
 	return text
 }

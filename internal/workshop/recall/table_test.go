@@ -16,6 +16,7 @@ func TestFound(t *testing.T) {
 		ran("a", 1, "alarm", "new"), ran("a", 2, "new"), ran("a", 3, "other alarm"),
 		ran("b", 1, "new"), ran("b", 2), ran("b", 3),
 		ran("c", 1, "alarm"), ran("c", 2, "alarm"), ran("c", 3),
+		ran("a", 4, "new"), // not on all faults
 	}
 	judgements := judge(results)
 	if got, want := found(judgements, "tool"), "1 (0–2)"; got != want {
