@@ -104,6 +104,7 @@ var brokenPromises = map[scenario.PromiseKind]string{
 	scenario.ShowsWhatWasSent:      "OPERATION: a response does not show what was sent",
 	scenario.ListShowsAll:          "OPERATION does not show what exists",
 	scenario.WalkByLink:            "a walk by Link does not meet every resource once",
+	scenario.FiltersTogether:       "OPERATION: two parameters together do not select what both select",
 	scenario.EffectOfParameter:     "OPERATION: parameter PLACE does not have its effect",
 	scenario.DefaultOfList:         "OPERATION: without parameter PLACE it is not as with its default",
 	scenario.KeptFromOthers:        "OPERATION: one user gets at what another one has created",

@@ -83,6 +83,6 @@ type List struct {
 	Offset, Page string `json:",omitempty"`
 	// Filters are parameters by which items are selected, with the member of the item that must equal it. What it must be
 	// instead may follow the name: "title anycase"; "title begins" and "title contains", which leave the case open; "price >="
-	// and >, <= or <; "day above" and "day below", which leave open whether the value itself is selected.
+	// and "price <="; "day above" and "day below", which leave open whether the value itself is selected.
 	Filters map[string]string `json:",omitempty"`
 }

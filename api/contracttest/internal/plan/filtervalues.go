@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -118,43 +119,27 @@ func (f *filter) sent(by resources.Filter, value any, before ...any) any {
 	return f.Values.Many(property, values.OrNone(property.MinItems), value)
 }
 
-// toAsk are the values of things that the list is asked for: of bounds and texts, most only show what is not selected.
-func toAsk(by resources.Filter, of *schema.Schema, all []any) []any {
-	isText := schema.TypeOf(of) == "string" && len(schema.ValuesOf(of)) == 0
-	switch {
-	case by.Meaning.IsOrder():
-		return all[:1]
-	case isText && !resources.IsOrdered(of):
-		return []any{all[0], all[len(all)-1]}
-	}
-	return all
-}
-
 // bothSides are a value to ask for, and one that this does not select, where the first one is selected.
 func bothSides(by resources.Filter, drawn []any) (asked, unwanted any) {
-	switch below := drawn[1]; by.Meaning {
-	case resources.Least:
-		return drawn[0], below
-	case resources.More:
-		return below, below
-	case resources.Less:
-		return drawn[2], drawn[2]
+	if by.Meaning == resources.Least {
+		return drawn[0], drawn[1]
 	}
 	return drawn[0], drawn[len(drawn)-1] // the one above, if it is a bound
 }
 
 // totalNames are members that say how many items a list has on all pages.
-var totalNames = []string{"total", "totalcount", "totalitems", "totalresults", "count"}
+var totalNames = []string{"total", "totalcount", "totalitems", "totalresults"}
 
-// totalIn is how many items a page says that there are, or nothing.
-func totalIn(l *resources.List, got scenario.Interaction) string {
+// totalIn is how many items a page says that there are, or -1.
+func totalIn(l *resources.List, got scenario.Interaction) int {
 	value, _ := got.Value() // what is no JSON has none
 	beside := l.ItemsAt()[:max(0, strings.LastIndexByte(l.ItemsAt(), '/'))]
 	around := jsonvalue.Object(jsonvalue.Lookup(value, "#"+beside))
 	for _, name := range jsonvalue.Names(around) {
-		if slices.Contains(totalNames, resources.PlainName(name)) && jsonvalue.IsInteger(around[name]) {
-			return fmt.Sprint(around[name])
+		total, err := strconv.Atoi(fmt.Sprint(around[name]))
+		if slices.Contains(totalNames, resources.PlainName(name)) && err == nil {
+			return total
 		}
 	}
-	return ""
+	return -1
 }

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
@@ -44,14 +43,12 @@ const (
 	Contains Meaning = "contains" // it, maybe in the other case
 	Least    Meaning = ">="
 	Most     Meaning = "<="
-	More     Meaning = ">"
-	Less     Meaning = "<"
 	Above    Meaning = "above" // more, and maybe the value itself
 	Below    Meaning = "below" // less, and maybe the value itself
 )
 
 // Meanings are all of them. Those that say most come first.
-var Meanings = []Meaning{Equal, AnyCase, Begins, Contains, Least, Most, More, Less, Above, Below}
+var Meanings = []Meaning{Equal, AnyCase, Begins, Contains, Least, Most, Above, Below}
 
 // IsOrder reports whether it is a bound of values that have an order.
 func (m Meaning) IsOrder() bool { return slices.Index(Meanings, m) >= slices.Index(Meanings, Least) }
@@ -83,10 +80,10 @@ func (m Meaning) Selects(have, wanted any) (selects, isOpen bool) {
 		return order >= 0, false
 	case Most:
 		return order <= 0, false
-	case More, Above:
-		return order > 0, order == 0 && m == Above
-	case Less, Below:
-		return order < 0, order == 0 && m == Below
+	case Above:
+		return order > 0, order == 0
+	case Below:
+		return order < 0, order == 0
 	}
 	return order == 0, false
 }
@@ -130,7 +127,7 @@ var saysOpen = regexp.MustCompile(`(?i)exclusive|strict|before|after|until|since
 // after and since it is not, and for moments it never is.
 var bounds = map[string]Meaning{
 	"min": Least, "from": Least, "gte": Least, "ge": Least, "max": Most, "to": Most, "lte": Most, "le": Most,
-	"gt": More, "lt": Less, "after": Above, "since": Above, "before": Below, "until": Below,
+	"gt": Above, "after": Above, "since": Above, "lt": Below, "before": Below, "until": Below,
 }
 
 // openBounds leave open whether they select the value itself.
@@ -144,7 +141,7 @@ var opposites = map[string]string{"from": "to", "min": "max", "since": "until", 
 func (s *Set) findFilter(l *List, parameter *document.Parameter, items *schema.Schema) *Filter {
 	f := &Filter{Parameter: parameter.Name}
 	f.Member = s.memberOfParameter(items, PlainName(parameter.Name), l.ID)
-	rest, word := boundOf(wordsOf(parameter.Name))
+	rest, word := boundOf(parameter.Name)
 	if f.Member == "" && word != "" {
 		f.Meaning = bounds[word]
 		f.Member = s.boundedMember(l, parameter, items, rest, word)
@@ -199,7 +196,7 @@ func (s *Set) canSelect(l *List, parameter *document.Parameter, items *schema.Sc
 		}
 		return IsOrdered(wanted) && schema.FormatOf(wanted) == schema.FormatOf(member)
 	}
-	_, word := boundOf(wordsOf(parameter.Name))
+	_, word := boundOf(parameter.Name)
 	isBound := word != "" && IsOrdered(wanted)
 	isSame := parameter.Name == f.Member && (saysSame(wanted, member) || saysSame(wanted, item))
 	f.IsGuess = isBound || !isSame || saysOther.MatchString(parameter.Description)
@@ -230,28 +227,16 @@ func saysSame(one, other *schema.Schema) bool {
 	return isAlike && jsonvalue.Same(schema.ValuesOf(one), schema.ValuesOf(other)) && !slices.ContainsFunc(saidOfValues, isOther)
 }
 
-// wordsOf are the words of a name: minPrice, min_price and price[min] have min and price.
-func wordsOf(name string) []string {
-	var spaced strings.Builder
-	for _, r := range name {
-		switch {
-		case unicode.IsUpper(r):
-			spaced.WriteString(" " + strings.ToLower(string(r)))
-		case unicode.IsLetter(r) || unicode.IsDigit(r):
-			spaced.WriteRune(r)
-		default:
-			spaced.WriteByte(' ')
-		}
-	}
-	return strings.Fields(spaced.String())
-}
+// wordOfName is a word of a name: minPrice, min_price and price[min] have min and price.
+var wordOfName = regexp.MustCompile(`[A-Z]?[a-z0-9]+|[A-Z]+`)
 
-// boundOf is the first or the last of some words if it is one of a bound, and the plain name that the others are.
-func boundOf(words []string) (rest, word string) {
+// boundOf is the first or the last word of a name if it is one of a bound, and the plain name that the others are.
+func boundOf(name string) (rest, word string) {
+	words := wordOfName.FindAllString(name, -1)
 	for i, word := range words {
 		isOutside := i == 0 || i == len(words)-1
-		if isOutside && bounds[word] != "" {
-			return strings.Join(slices.Delete(words, i, i+1), ""), word
+		if word = strings.ToLower(word); isOutside && bounds[word] != "" {
+			return PlainName(strings.Join(slices.Delete(words, i, i+1), "")), word
 		}
 	}
 	return "", ""
