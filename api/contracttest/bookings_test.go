@@ -229,11 +229,7 @@ func dropsWithin(name string) func(any) any {
 	}
 }
 
-// always spoils a booking by each write, and by spoils it by those with one method.
-func always(spoil func(object)) bookings {
-	return bookings{spoil: func(_ string, booking, _ object) { spoil(booking) }}
-}
-
+// by spoils what requests with one method store, and created what creates do.
 func by(method string, spoil func(object)) bookings {
 	return bookings{spoil: func(used string, booking, _ object) {
 		if used == method {
@@ -241,6 +237,8 @@ func by(method string, spoil func(object)) bookings {
 		}
 	}}
 }
+
+func created(spoil func(object)) bookings { return by(http.MethodPost, spoil) }
 
 func ofWish(spoil func(object)) bookings { return bookings{spoilWish: spoil} }
 
@@ -284,32 +282,32 @@ func TestMembersAreMixedUp(t *testing.T) {
 		return func(value any) any { s, _ := value.(string); return change(s) }
 	}
 	for name, service := range map[string]bookings{
-		"two dates are swapped":             always(swaps("begin", "end")),
-		"a date is copied":                  always(copies("begin", "confirmed_on")),
-		"two times are swapped":             always(swaps("arrival", "departure")),
-		"a time loses its offset":           always(changes("arrival", text(func(s string) string { return s[:len("2026-11-20T09:00:00")] + "Z" }))),
-		"a time loses its seconds":          always(changes("departure", text(func(s string) string { return s[:len("2026-11-20T09:00")] + ":00" + s[len("2026-11-20T09:00:00"):] }))),
-		"two numbers are swapped":           always(swaps("min_people", "max_people")),
-		"a number is copied":                always(copies("price", "deposit")),
-		"two booleans are swapped":          always(swaps("drums", "piano")),
-		"a boolean is always false":         always(changes("drums", func(any) any { return false })),
-		"a boolean is always true":          always(changes("piano", func(any) any { return true })),
-		"two texts are swapped":             always(swaps("band", "contact")),
-		"a text is copied":                  always(copies("email", "reply_to")),
-		"a value of an enumeration is lost": always(changes("kind", text(func(s string) string { return strings.Replace(s, "orchestra", "solo", 1) }))),
+		"two dates are swapped":             created(swaps("begin", "end")),
+		"a date is copied":                  created(copies("begin", "confirmed_on")),
+		"two times are swapped":             created(swaps("arrival", "departure")),
+		"a time loses its offset":           created(changes("arrival", text(func(s string) string { return s[:len("2026-11-20T09:00:00")] + "Z" }))),
+		"a time loses its seconds":          created(changes("departure", text(func(s string) string { return s[:len("2026-11-20T09:00")] + ":00" + s[len("2026-11-20T09:00:00"):] }))),
+		"two numbers are swapped":           created(swaps("min_people", "max_people")),
+		"a number is copied":                created(copies("price", "deposit")),
+		"two booleans are swapped":          created(swaps("drums", "piano")),
+		"a boolean is always false":         created(changes("drums", func(any) any { return false })),
+		"a boolean is always true":          created(changes("piano", func(any) any { return true })),
+		"two texts are swapped":             created(swaps("band", "contact")),
+		"a text is copied":                  created(copies("email", "reply_to")),
+		"a value of an enumeration is lost": created(changes("kind", text(func(s string) string { return strings.Replace(s, "orchestra", "solo", 1) }))),
 		"a create drops a member":           by("POST", drops("note")),
 		"a replacement drops a member":      by("PUT", drops("note")),
 		"a change drops a member":           {spoil: func(method string, x, before object) { keepsOld(method, x, before, "note") }},
 		"a replacement swaps two dates":     by("PUT", swaps("begin", "end")),
-		"a change swaps two numbers":        by("PATCH", swaps("price", "deposit")),
-		"a member of an object is lost":     always(changes("address", dropsWithin("city"))),
-		"two members of an object are copied": always(changes("address", func(value any) any {
+		"a change swaps two booleans":       by("PATCH", swaps("drums", "piano")),
+		"a member of an object is lost":     created(changes("address", dropsWithin("city"))),
+		"two members of an object are copied": created(changes("address", func(value any) any {
 			inner, _ := value.(object)
 			inner = maps.Clone(inner)
 			copies("street", "city")(inner)
 			return inner
 		})),
-		"a member of an item is lost":      always(changes("equipment", dropsWithin("count"))),
+		"a member of an item is lost":      created(changes("equipment", dropsWithin("count"))),
 		"nothing shows that it is dropped": ofWish(drops("note")),
 		"nothing shows that it is swapped": ofWish(swaps("first_day", "last_day")),
 	} {
@@ -342,8 +340,10 @@ func TestMembersAreRight(t *testing.T) {
 	}
 	day := func(booking object, name string) string { text, _ := booking[name].(string); return text }
 	number := func(booking object, name string) float64 { n, _ := booking[name].(float64); return n }
-	future := []string{"begin: {type: string, format: date}", "begin: {type: string, format: date, example: '2099-05-01'}",
-		"end: {type: string, format: date}", "end: {type: string, format: date, example: '2099-05-03'}"}
+	future := []string{
+		"begin: {type: string, format: date}", "begin: {type: string, format: date, example: '2099-05-01'}",
+		"end: {type: string, format: date}", "end: {type: string, format: date, example: '2099-05-03'}",
+	}
 	for name, c := range map[string]struct {
 		service bookings
 		edits   []string

@@ -94,8 +94,16 @@ func TestMembersDiffer(t *testing.T) {
 func TestVariedInOrder(t *testing.T) {
 	t.Parallel()
 	for _, names := range [][2]string{
-		{"begin", "end"}, {"start_date", "due_date"}, {"dateFrom", "dateTo"}, {"valid_from", "valid_to"}, {"open", "close"}, {"min_size", "max_size"}, {"since", "created"},
-		{"created", "expires"}, {"periodStart", "periodEnd"}, {"check_in", "check_out"},
+		{"begin", "end"},
+		{"start_date", "due_date"},
+		{"dateFrom", "dateTo"},
+		{"valid_from", "valid_to"},
+		{"open", "close"},
+		{"min_size", "max_size"},
+		{"since", "created"},
+		{"created", "expires"},
+		{"periodStart", "periodEnd"},
+		{"check_in", "check_out"},
 	} {
 		for _, wanted := range []string{
 			`{"type":"string","format":"date"}`, `{"type":"string","format":"date-time"}`, `{"type":"string","format":"time"}`, `{"type":"integer"}`, `{"type":"number","minimum":5,"maximum":95}`,
