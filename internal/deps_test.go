@@ -103,7 +103,7 @@ var mayImport = map[string][]string{
 	// The engine, which tests any service, from the bottom up.
 	"api/contracttest/internal/jsonvalue": {},
 	"api/contracttest/scenario":           {"api/contracttest/internal/jsonvalue"},
-	"api/contracttest/report":             {"api/contracttest/scenario"},
+	"api/contracttest/report":             {"api/contracttest/internal/jsonvalue", "api/contracttest/scenario"},
 	"api/contracttest/internal/schema":    {"api/contracttest/internal/jsonvalue", "api/contracttest/scenario"},
 	"api/contracttest/internal/document": {
 		"api/contracttest/internal/jsonvalue", "api/contracttest/internal/schema", "api/contracttest/scenario", "api/internal/paths",

@@ -70,7 +70,7 @@ func TestAnotherModule(t *testing.T) {
 	}
 	run := otherModule(t, "## Let the document make", wrongShop)
 	out := run("test", "-vet=off", "-ldflags=-w", ".")
-	for _, want := range []string{"--- FAIL: TestContract", "getThing, 200: body /id has another type", " promises are not tested; go test -v says why", "curl -i -X GET 'http://127.0.0.1:"} {
+	for _, want := range []string{"--- FAIL: TestContract/getThing", "getThing, 200: body /id has another type", " promises are not tested; go test -v says why", "curl -i -X GET 'http://127.0.0.1:"} {
 		if !strings.Contains(out, want) {
 			t.Fatalf("go test says no %q:\n%s", want, out)
 		}

@@ -2,14 +2,15 @@ package contracttest
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"iter"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/plan"
@@ -49,11 +50,10 @@ func Test(t T, document []byte, handler http.Handler, options ...Options) {
 	}
 }
 
-// tell fails for what a report has: where t is a [testing.T], in a subtest for each operation, and one for the service as a
-// whole.
+// tell fails for what a report has: in a subtest for each operation, and one for the service as a whole, if t has subtests.
 func (c *Contract) tell(t T, shown Report) {
 	t.Helper()
-	parent, hasSubtests := t.(*testing.T)
+	run, hasSubtests := subtests(t)
 	if !hasSubtests {
 		tellOf(t, shown, func(Cause) bool { return true })
 		for _, operation := range c.document.Operations {
@@ -62,18 +62,40 @@ func (c *Contract) tell(t T, shown Report) {
 		return
 	}
 	for _, operation := range c.document.Operations {
-		parent.Run(operation.ID, func(t *testing.T) {
+		run(operation.ID, func(t T) {
 			tellOf(t, shown, func(cause Cause) bool {
 				return slices.ContainsFunc(cause.Places, func(at Place) bool { return at.Operation == operation.ID })
 			})
 			c.tellUnwritten(t, shown, operation.ID)
 		})
 	}
-	parent.Run("the service", func(t *testing.T) {
+	run("the service", func(t T) {
 		tellOf(t, shown, func(cause Cause) bool {
 			return !slices.ContainsFunc(cause.Places, func(at Place) bool { return c.document.Operation(at.Operation) != nil })
 		})
 	})
+}
+
+// subtests returns the method Run of a [testing.T], or false if t has none. It is called by reflection, because its parameter has a
+// type of package testing, which the command must not contain.
+func subtests(t T) (run func(name string, test func(T)), ok bool) {
+	method := reflect.ValueOf(t).MethodByName("Run")
+	if !method.IsValid() || method.Type().NumIn() != 2 {
+		return nil, false
+	}
+	return func(name string, test func(T)) {
+		function := reflect.MakeFunc(method.Type().In(1), func(in []reflect.Value) []reflect.Value {
+			test(in[0].Interface().(T))
+			return nil
+		})
+		method.Call([]reflect.Value{reflect.ValueOf(name), function})
+	}, true
+}
+
+// isVerbose reports whether a test runs with -v.
+func isVerbose() bool {
+	verbose := flag.Lookup("test.v")
+	return verbose != nil && verbose.Value.String() != "false"
 }
 
 // tellOf fails for causes. With -v, it logs how to repeat them.
@@ -84,7 +106,7 @@ func tellOf(t T, shown Report, isWanted func(Cause) bool) {
 			continue
 		}
 		t.Errorf("contract: %s\n  again:  %s=%d", cause, seedVariable, shown.Seed)
-		if script := cause.Script(); script != "" && testing.Verbose() {
+		if script := cause.Script(); script != "" && isVerbose() {
 			t.Logf("contract: all requests of the test, as a script that needs curl and jq:\n%s", script)
 		}
 	}
