@@ -242,14 +242,6 @@ func created(spoil func(object)) bookings { return by(http.MethodPost, spoil) }
 
 func ofWish(spoil func(object)) bookings { return bookings{spoilWish: spoil} }
 
-// seedsOfBookings is how many seeds each service is tested with.
-func seedsOfBookings() uint64 {
-	if testing.Short() {
-		return 1
-	}
-	return 10
-}
-
 // testBookings runs the tests of the document on a service, or only those of sequences. The document is changed: a text of it,
 // and what replaces it.
 func testBookings(t *testing.T, service bookings, seed uint64, isWhole bool, edits ...string) Report {
@@ -277,6 +269,7 @@ func testBookings(t *testing.T, service bookings, seed uint64, isWhole bool, edi
 
 // What a service does with one member is found with the document alone, with any seed.
 func TestMembersAreMixedUp(t *testing.T) {
+	must.HaveTime(t)
 	t.Parallel()
 	text := func(change func(string) string) func(any) any {
 		return func(value any) any { s, _ := value.(string); return change(s) }
@@ -311,7 +304,7 @@ func TestMembersAreMixedUp(t *testing.T) {
 		"nothing shows that it is dropped": ofWish(drops("note")),
 		"nothing shows that it is swapped": ofWish(swaps("first_day", "last_day")),
 	} {
-		for seed := range seedsOfBookings() {
+		for seed := range seeds(t) {
 			t.Run(fmt.Sprintf("%s/%d", name, seed+1), func(t *testing.T) {
 				t.Parallel()
 				if report := testBookings(t, service, seed+1, false); len(report.Causes) == 0 {
@@ -331,6 +324,7 @@ func keepsOld(method string, booking, before object, name string) {
 
 // A right service is accused of nothing, and all members are followed, whatever it makes of valid values.
 func TestMembersAreRight(t *testing.T) {
+	must.HaveTime(t)
 	t.Parallel()
 	invalid := func(isWrong bool, message string) error {
 		if isWrong {
@@ -382,7 +376,7 @@ func TestMembersAreRight(t *testing.T) {
 			return invalid(day(x, "begin") != "2026-12-24", "it is open on one day")
 		}}},
 	} {
-		for seed := range seedsOfBookings() {
+		for seed := range seeds(t) {
 			t.Run(fmt.Sprintf("%s/%d", name, seed+1), func(t *testing.T) {
 				t.Parallel()
 				report := testBookings(t, c.service, seed+1, !testing.Short(), c.edits...)
@@ -402,8 +396,9 @@ func TestMembersAreRight(t *testing.T) {
 
 // A member that no response has is not tested.
 func TestMemberNeverComes(t *testing.T) {
+	must.HaveTime(t)
 	t.Parallel()
-	for seed := range seedsOfBookings() {
+	for seed := range seeds(t) {
 		report := testBookings(t, bookings{spoilShown: drops("reference")}, seed+1, false)
 		var untested []string
 		for _, promise := range report.Promises {

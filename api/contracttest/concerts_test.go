@@ -308,12 +308,17 @@ func (c calendar) compares(one object, text string, sign float64, withoutEdge st
 	return hasPrice && ((price-bound)*sign > 0 || isEdge)
 }
 
-// seeds are how many seeds a test has.
-func seeds() uint64 {
-	if testing.Short() {
-		return 2
+// seeds are with how many seeds each service of concerts and of bookings is tested. CONTRACT_SEEDS has another number: it takes a
+// minute of two processors for each.
+func seeds(t *testing.T) uint64 {
+	t.Helper()
+	text := os.Getenv("CONTRACT_SEEDS")
+	if text == "" {
+		return 1
 	}
-	return 10
+	number, err := strconv.ParseUint(text, 10, 8)
+	must.NoError(t, err)
+	return number
 }
 
 // concertsDocument is the document of the service, in which some texts are replaced.
@@ -336,10 +341,11 @@ func concertsReport(t *testing.T, document []byte, options Options, has func(wha
 
 // Each fault of a filter or of a deletion is found with the document alone, with any seed.
 func TestConcertFaults(t *testing.T) {
+	must.HaveTime(t)
 	t.Parallel()
 	document := concertsDocument(t)
 	for fault, want := range concertFaults {
-		for seed := uint64(1); seed <= seeds(); seed++ {
+		for seed := uint64(1); seed <= seeds(t); seed++ {
 			t.Run(fmt.Sprintf("%s/%d", fault, seed), func(t *testing.T) {
 				t.Parallel()
 				report := concertsReport(t, document, Options{Seed: seed}, func(what string) bool { return what == fault })
@@ -359,6 +365,7 @@ func TestConcertFaults(t *testing.T) {
 
 // A right calendar is accused of nothing, whatever its filters mean. Where that is a guess, the report says what the options need.
 func TestRightConcerts(t *testing.T) {
+	must.HaveTime(t)
 	t.Parallel()
 	const title = "{name: title, in: query, schema: {type: string, minLength: 1, maxLength: 60}}"
 	const from = "{name: from, in: query, schema: {type: string, format: date}}"
@@ -387,7 +394,7 @@ func TestRightConcerts(t *testing.T) {
 		"an unknown bound is no filter": {replaced: []string{"name: min_price", "name: minimum"}},
 	} {
 		document := concertsDocument(t, c.replaced...)
-		for seed := uint64(1); seed <= seeds(); seed++ {
+		for seed := uint64(1); seed <= seeds(t); seed++ {
 			t.Run(fmt.Sprintf("%s/%d", name, seed), func(t *testing.T) {
 				t.Parallel()
 				options := Options{Seed: seed}
