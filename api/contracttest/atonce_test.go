@@ -63,7 +63,7 @@ func TestAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ method, path, want string }{
 		{"POST", "/tools", "createTool: two resources have one identity"},
-		{"POST", "/shelves", "sequence, createShelf: of creates at the same time with one identity, one succeeds"},
+		{"POST", "/shelves", "createShelf: of creates at the same time with one identity, several succeed"},
 		{"PUT", "/tools/", "replaceTool: several changes at the same time succeed with one If-Match"},
 		{"PATCH", "/tools/", "changeTool: several changes at the same time succeed with one If-Match"},
 	} {

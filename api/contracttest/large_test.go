@@ -6,18 +6,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/plantstore/plantstore/api/contracttest/internal/values"
-
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
-
+	"github.com/plantstore/plantstore/api/contracttest/internal/values"
 	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/toy"
 )
 
-// stub is a service of any document that responds with generated values.
+// stub is a service of any document that responds with generated values. It keeps nothing.
 func stub(c *Contract) *service {
 	g := values.New(values.Settings{})
-	s := &service{contract: c, respond: map[string]func(call) *reply{}, credentials: Credentials{}}
+	s := &service{contract: c, respond: map[string]func(call) *reply{}, credentials: Credentials{}, keepsNothing: true}
 	for name := range c.document.Schemes {
 		s.credentials[name] = name + ":secret"
 	}
@@ -70,7 +68,7 @@ func TestLargeDocument(t *testing.T) {
 		"201 is 200":                    {by: "createOAuth2Client", response: func(r *http.Request, a *reply) { status(r, a, "POST", 201, 200) }},
 		"an alive service is not":       at("/health/alive", wrong{by: "isAlive", response: func(_ *http.Request, a *reply) { a.status = 404 }}),
 		"a version as a number":         at("/version", wrong{by: "getVersion", response: body(`"version":"Ficus"`, `"version":1`)}),
-		"a key set without keys' types": at("/.well-known/jwks.json", wrong{by: "discoverJson", response: body(`"kty":"Ficus",`, ``)}),
+		"a key set without keys' types": at("/.well-known/jwks.json", wrong{by: "discoverJson", response: body(`"kty":"RSA",`, ``)}),
 		"a key with an unnamed member":  at("/.well-known/jwks.json", wrong{by: "discoverJson", response: body(`"kty":`, `"secret":1,"kty":`)}),
 		"a configuration cut short":     at("/.well-known/openid", wrong{by: "discoverOidc", response: func(_ *http.Request, a *reply) { a.body = a.body[:len(a.body)/2] }}),
 		"a client with a number as id":  at("/admin/clients", wrong{by: "getOAuth2Client", response: body(`"client_id":"Ficus"`, `"client_id":5`)}),

@@ -20,10 +20,7 @@ var roots = map[mistake][]string{
 	tagsNull: {"Ticket in responses: /tags is null"},
 	hugeID:   {"an invalid parameter ticketId gives 500"},
 	// What is accepted comes back in responses, and that is no cause of its own.
-	impossibleDate: {
-		"TicketInput in requests: a value of another format is accepted as /dueOn",
-		"TicketPatch in requests: a value of another format is accepted as /dueOn",
-	},
+	impossibleDate: {"values of another format are accepted"},
 	limitClamped: {"a value that breaks maximum is accepted as parameter limit"},
 }
 
