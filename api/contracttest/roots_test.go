@@ -21,7 +21,7 @@ var roots = map[mistake][]string{
 	hugeID:   {"an invalid parameter ticketId gives 500"},
 	// What is accepted comes back in responses, and that is no cause of its own.
 	impossibleDate: {"values of another format are accepted"},
-	limitClamped: {"a value that breaks maximum is accepted as parameter limit"},
+	limitClamped:   {"a value that breaks maximum is accepted as parameter limit"},
 }
 
 // A mistake is told once, by what has to be mended: a component or a parameter that operations share.

@@ -153,7 +153,8 @@ func (s *Set) findFilter(l *List, parameter *document.Parameter, items *schema.S
 }
 
 // boundedMember is the member that a bound is about: the one that has the rest of its name, or if nothing is left, the only
-// one of its type and format, where another parameter is the opposite bound.
+// one of its type and format, or the only one of these that its description names, where another parameter is the opposite
+// bound.
 func (s *Set) boundedMember(l *List, parameter *document.Parameter, items *schema.Schema, rest, word string) string {
 	if rest != "" {
 		return s.memberOfParameter(items, rest, l.ID)
@@ -172,10 +173,23 @@ func (s *Set) boundedMember(l *List, parameter *document.Parameter, items *schem
 			alike = append(alike, name)
 		}
 	}
+	if len(alike) > 1 {
+		alike = slices.DeleteFunc(alike, func(name string) bool { return !isNamedIn(parameter.Description, name) })
+	}
 	if len(alike) != 1 {
 		return ""
 	}
 	return alike[0]
+}
+
+// isNamedIn reports whether a description has the name of a member, or a longer or a shorter form of it: "that open on this day
+// or later" names opens. Words of less than four letters are no form of another one.
+func isNamedIn(description, name string) bool {
+	name = strings.ToLower(PlainName(name))
+	return slices.ContainsFunc(wordOfName.FindAllString(strings.ToLower(description), -1), func(word string) bool {
+		isLong := min(len(word), len(name)) > 3
+		return word == name || isLong && (strings.HasPrefix(name, word) || strings.HasPrefix(word, name))
+	})
 }
 
 // canSelect reports whether a parameter, the create and the items have a member in the same type, and completes the filter.

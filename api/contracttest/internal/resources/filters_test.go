@@ -95,6 +95,8 @@ func TestFilters(t *testing.T) {
 		{query("from", day), ""},
 		{query("from", number) + ", " + query("to", number), ""}, // they may be positions
 		{query("min", number) + ", " + query("max", number), ""}, // of two members with numbers
+		{"{name: min, in: query, description: The lowest price., schema: {type: integer}}, " + query("max", number), "min: price >="},
+		{"{name: min, in: query, description: The lowest of all., schema: {type: integer}}, " + query("max", number), ""},
 		{query("title_from", text), ""},
 		{query("starts", text), ""},
 		{"{name: title, in: query, description: The title contains this., schema: {" + text + "}}", "title: title?"},
