@@ -30,7 +30,7 @@ paths:
 components: {securitySchemes: {bearer: {type: http, scheme: bearer}}}
 `
 
-// ownSecret is the service. With a closed door, notes are refused with 401, whoever asks for them.
+// ownSecret is the service. With a closed door, notes are refused with 401 to all users.
 func ownSecret(isClosed bool) http.Handler {
 	var mu sync.Mutex
 	secret := "first"

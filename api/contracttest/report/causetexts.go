@@ -12,7 +12,8 @@ import (
 // noOperation is what no operation of the document serves.
 const noOperation = "an operation that the document does not have"
 
-// CauseText is a cause as a person reads it: what is wrong, and not what a test expects. That of a root, which has blank fields, says what its causes have in common.
+// CauseText is a cause as a person reads it: what is wrong, and not what a test expects. That of a root, which has blank fields,
+// says what its causes have in common.
 func CauseText(c scenario.Cause) string {
 	if format, isPlain := plainCauses[c.Kind]; isPlain {
 		operation := cmp.Or(c.Operation, noOperation)

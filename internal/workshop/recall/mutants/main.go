@@ -78,7 +78,7 @@ func run(name string, list bool, port int, id string, mustBuild, all, mustChoose
 	return serve(served, folder, mutant{}, port)
 }
 
-// serve becomes the service, so that whoever stops this program stops the service.
+// serve becomes the service, so that a signal that ends this program ends the service.
 func serve(served service, folder string, with mutant, port int) error {
 	left := filepath.Join(folder, "left") // what a service leaves there is removed by recall
 	if err := errors.Join(os.MkdirAll(left, 0o755), os.Setenv("TMPDIR", left)); err != nil {
