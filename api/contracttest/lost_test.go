@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/plantstore/plantstore/internal/testing/must"
@@ -73,7 +74,12 @@ func losesColor() http.Handler {
 			respond(w, http.StatusOK, note)
 		}
 	})
-	return mux
+	var mu sync.Mutex
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		mux.ServeHTTP(w, r)
+	})
 }
 
 // What a create loses hides nothing: the tests that begin with it go on, whether that is known or not.
