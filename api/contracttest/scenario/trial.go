@@ -18,7 +18,7 @@ type Trial struct {
 type Engine interface {
 	Draw(things ...*Thing)
 	Create(thing *Thing) error
-	// CreateIfPossible creates a thing, or makes it Missing. What is wrong with the responses does not count then.
+	// CreateIfPossible creates a thing, or makes it Missing. What is wrong with the responses does not count then, but for a crash.
 	CreateIfPossible(thing *Thing)
 	Do(call Call, expect Expectation) (Interaction, error)
 	Send(request Request, expect Expectation) (Interaction, error)

@@ -182,13 +182,15 @@ func (s *session) areAlike(x *resources.Resource) error {
 	return cmp.Or(err, draft.AreAlike(one, other))
 }
 
-// CreateIfPossible creates a thing, or makes it missing. What is wrong with the responses does not count then.
+// CreateIfPossible creates a thing, or makes it missing. What is wrong with the responses does not count then, but for a crash.
 func (s *session) CreateIfPossible(thing *scenario.Thing) {
-	failures, noted, doubt := s.failures, s.noted, s.doubt
+	before, noted, doubt := len(s.failures), s.noted, s.doubt
 	err := s.Create(thing)
-	s.noted, s.doubt = noted, doubt
+	s.doubt = doubt
 	if err != nil {
-		s.failures = failures
+		s.noted = noted
+		isNoCrash := func(failure scenario.Failure) bool { return failure.Rank != scenario.Crash }
+		s.failures = slices.Concat(s.failures[:before], slices.DeleteFunc(s.failures[before:], isNoCrash))
 		thing.Missing = true
 	}
 }
