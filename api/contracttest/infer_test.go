@@ -64,7 +64,7 @@ func TestWrongServers(t *testing.T) {
 		c := workshopContract(t, o)
 		tests := quickest(c)
 		for _, flaw := range among {
-			fault, by := firstFault(c, tests, Credentials{}, newWorkshop(c, flaw))
+			fault, by := firstFault(tests, &service{}, newWorkshop(c, flaw))
 			if fault == "" {
 				missed = append(missed, flaw)
 			}

@@ -26,18 +26,20 @@ func (j *Judge) isDocumented(x scenario.Interaction) bool {
 // undocumented checks responses that no operation of the document describes, and says why there is none:
 //
 //   - an unknown path is 404;
-//   - a known path with a method that it does not offer is 405 with Allow;
+//   - a known path with a method that it does not offer is 404, or 405 with Allow;
 //   - OPTIONS of a known path, if the options promise it, is 204 with Allow.
 func (j *Judge) undocumented(x scenario.Interaction) (faults []scenario.Fault, why *scenario.Violation) {
 	isKnown := len(j.operationsOn(x.Path)) > 0
 	switch {
+	case j.isPage(x):
+		return nil, nil
 	case !isKnown && j.mayBeServed(x):
 		return noFailure("paths", x), nil
 	case !isKnown:
 		return refused(scenario.UnknownPath, x)
 	case x.Method == http.MethodOptions:
 		return j.optionsOfPath(x), nil
-	case x.Status == http.StatusNotFound && j.namesThing(x.Path) && !j.exact():
+	case x.Status == http.StatusNotFound && !j.exact():
 		return nil, &scenario.Violation{Kind: scenario.UnknownMethod}
 	}
 	faults, why = refused(scenario.UnknownMethod, x)
@@ -55,9 +57,10 @@ func (j *Judge) mayBeServed(x scenario.Interaction) bool {
 	return isAlike && !j.exact()
 }
 
-// namesThing reports whether a path names something that need not exist. A service may look for it before it looks at the method.
-func (j *Judge) namesThing(path string) bool {
-	return slices.ContainsFunc(j.operationsOn(path), func(operation *document.Operation) bool { return len(operation.PathNames) > 0 })
+// isPage reports whether a response is a page for people. A service with a user interface may give that for any path.
+func (j *Judge) isPage(x scenario.Interaction) bool {
+	isHTML := strings.HasPrefix(x.Header.Get("Content-Type"), "text/html")
+	return isHTML && x.Method == http.MethodGet && x.Status == http.StatusOK && !j.exact()
 }
 
 // refused checks that a request is refused that no operation serves.
@@ -94,8 +97,8 @@ func wrongStatus(keyword string, wanted int, message string) []scenario.Fault {
 	return []scenario.Fault{{Where: "status", Keyword: keyword, Message: message, Wanted: wanted}}
 }
 
-// allow fails unless there is one Allow header with exactly the methods of the path. It must be exact: a
-// client that reads a method there may use it.
+// allow fails unless there is an Allow header with the methods of the path. What else it lists, a request of another test has
+// shown; if the options say that everything must be as HTTP says, it lists no others.
 func (j *Judge) allow(x scenario.Interaction) []scenario.Fault {
 	lines := x.Header.Values("Allow")
 	isOne := len(lines) == 1 || !j.exact() // several are one list (RFC 9110, section 5.3)
@@ -106,7 +109,8 @@ func (j *Judge) allow(x scenario.Interaction) []scenario.Fault {
 	var listed []string // without what may be listed and need not be
 	for method := range strings.SplitSeq(strings.Join(lines, ","), ",") {
 		method = strings.TrimSpace(method)
-		if slices.Contains(required, method) || !slices.Contains(allowed, method) {
+		mayBeListed := slices.Contains(allowed, method) || !j.exact()
+		if slices.Contains(required, method) || !mayBeListed {
 			listed = append(listed, method)
 		}
 	}

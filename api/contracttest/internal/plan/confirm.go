@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -56,18 +55,21 @@ func (s *surroundings) named() *document.Parameter {
 func (s *surroundings) confirmParameter(sent scenario.Request) error {
 	parameter := s.named()
 	wanted, _ := document.ParameterSchema(parameter)
-	if text, isOrdinary := s.ordinaryText(wanted); isOrdinary {
-		other, _ := s.filled(s.Draft)
-		if parameter.In == "query" {
-			other.Set(parameter, url.QueryEscape(parameter.Name)+"="+url.QueryEscape(text))
-		} else {
-			other.Set(parameter, url.PathEscape(text))
-		}
-		if s.Send(other.request(s.thing), scenario.Expectation{}).Status >= http.StatusBadRequest {
-			return knowsSome(parameter.Name)
-		}
+	if schema.TypeOf(s.shapeOf(wanted)) == "boolean" && (s.accepts(parameter, true) || s.accepts(parameter, false)) {
+		return scenario.NotTested("it is refused with one of true and false alone, and the document does not say when")
+	}
+	if value, isOrdinary := s.ordinaryValue(wanted); isOrdinary && !s.accepts(parameter, value) {
+		return knowsSome(parameter.Name)
 	}
 	return s.judge(s.Send(sent, scenario.Expectation{}))
+}
+
+// accepts reports whether the service accepts the request with another value of a parameter.
+func (s *surroundings) accepts(parameter *document.Parameter, value any) bool {
+	other, _ := s.filled(s.Draft)
+	text, _ := document.Written(parameter, value) // as it could write the value that was refused
+	other.Set(parameter, text)
+	return s.Send(other.request(s.thing), scenario.Expectation{}).Status < http.StatusBadRequest
 }
 
 // confirm says what is wrong with a service that has refused a request, or why that shows nothing. The request is sent last,
@@ -148,27 +150,37 @@ func (s *surroundings) alikes(above string, object map[string]any, name string) 
 	return all
 }
 
-// ordinary is an object with an ordinary text as a member.
+// ordinary is an object with an ordinary value as a member.
 func (s *surroundings) ordinary(above string, object map[string]any, name string) (others []map[string]any, isOrdinary bool) {
 	if _, has := object[name]; !has {
 		return nil, false
 	}
 	of := schema.Of(s.shapeAt(above, object).Properties[name])
-	text, isOrdinary := s.ordinaryText(of)
+	value, isOrdinary := s.ordinaryValue(of)
 	if day, isDate := values.Moved(schema.FormatOf(of), s.Values.Base(of), 0, cmp.Or(values.PlaceInOrder(name), 1)); isDate {
-		text, isOrdinary = day, true
+		value, isOrdinary = day, true
 	}
 	other := maps.Clone(object)
-	other[name] = text
+	other[name] = value
 	return []map[string]any{other}, isOrdinary
 }
 
-// ordinaryText is a text that is at no edge of a schema, and that no other test has sent, or false if there is none.
-func (s *surroundings) ordinaryText(of *schema.Schema) (text string, isOrdinary bool) {
-	isText := schema.TypeOf(of) == "string" && schema.FormatOf(of) == "" && len(schema.ValuesOf(of)) == 0
-	if !isText {
-		return "", false
+// shapeOf is what a schema says of a value that is not null.
+func (s *surroundings) shapeOf(of *schema.Schema) *schema.Schema {
+	return s.Values.WithoutNull(s.Values.Flatten(of))
+}
+
+// ordinaryValue is a text at no edge of a schema, that no other test has sent, or an array with one, or false if there is none.
+func (s *surroundings) ordinaryValue(of *schema.Schema) (value any, isOrdinary bool) {
+	shape := s.shapeOf(of)
+	if schema.TypeOf(shape) == "array" {
+		item, isOrdinary := s.ordinaryValue(schema.Of(shape.Items2020))
+		return []any{item}, isOrdinary && s.Values.Fits(of, []any{item})
 	}
-	text, isMade := s.Values.Fresh(of, nil).(string)
-	return text, isMade && s.Values.Fits(of, text)
+	isText := schema.TypeOf(shape) == "string" && schema.FormatOf(shape) == "" && len(schema.ValuesOf(shape)) == 0
+	if !isText {
+		return nil, false
+	}
+	text, isMade := s.Values.Fresh(shape, nil).(string)
+	return text, isMade && s.Values.Fits(shape, text)
 }

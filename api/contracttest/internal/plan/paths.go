@@ -24,7 +24,7 @@ var (
 func (p *Planner) pathTests() (all []Test) {
 	for _, path := range p.examplePaths() {
 		unoffered := slices.DeleteFunc(p.withUnknownMethod(standardMethods...), func(method string) bool {
-			return p.Document.Serving(method, path) != nil
+			return p.Document.Serving(method, path) != nil || p.mayBeServed(method, path)
 		})
 		all = append(all, p.pathTest(scenario.UnofferedMethods, path, unoffered...))
 		if p.Rules.Options {
@@ -35,6 +35,27 @@ func (p *Planner) pathTests() (all []Test) {
 		}
 	}
 	return append(all, p.pathTest(scenario.NoPath, "/nowhere", p.withUnknownMethod("GET", "HEAD", "POST", "OPTIONS")...))
+}
+
+// mayBeServed reports whether an operation with a method serves a path if its last parameter, a text, may have slashes:
+// /files/{path} may serve /files/info/7.
+func (p *Planner) mayBeServed(method, path string) bool {
+	return slices.ContainsFunc(p.Document.Operations, func(operation *document.Operation) bool {
+		if operation.Method != method || !strings.HasSuffix(operation.Template, "}") {
+			return false
+		}
+		last := operation.Parameter("path", operation.PathNames[len(operation.PathNames)-1])
+		if last == nil {
+			return false
+		}
+		above := path
+		for above != "" && !operation.Matches(above) {
+			above = above[:strings.LastIndexByte(above, '/')]
+		}
+		described, _ := document.ParameterSchema(last)
+		isFree := schema.TypeOf(described) == "string" && schema.FormatOf(described) == "" && schema.PatternOf(described) == ""
+		return above != "" && isFree
+	})
 }
 
 // withUnknownMethod adds a method that no standard has, if the options say that everything must be as HTTP says.

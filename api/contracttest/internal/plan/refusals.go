@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -84,10 +85,53 @@ func (s *surroundings) checkValid(x scenario.Interaction) error {
 		return nil
 	}
 	isDenied := x.Status == http.StatusUnauthorized || x.Status == http.StatusForbidden
-	if isDenied && s.isOfAccess() {
+	switch {
+	case isDenied && s.isOfAccess() && s.sharesHeader() && !s.openAnother():
+		return notShownGood
+	case isDenied && s.isOfAccess():
 		return s.Judge.Accepted(x, s.reason())
 	}
 	return accepted(s.Drafts, x, s.reason())
+}
+
+// notShownGood is why credentials that are refused show nothing where two schemes have one header: what was given may be a token
+// of the other one.
+const notShownGood scenario.NotTested = "two schemes have one header, and no other operation takes these credentials for this one"
+
+// sharesHeader reports whether the credentials of a test may be those of another scheme. Those of Basic have a form of their own.
+func (s *surroundings) sharesHeader() bool {
+	isBasic := func(scheme *document.Scheme) bool { return strings.EqualFold(scheme.Scheme, "basic") }
+	return slices.ContainsFunc(s.access.Only, func(name string) bool {
+		of := s.Document.Scheme(name)
+		for other, scheme := range s.Document.Schemes {
+			isSame := document.CredentialHeader(scheme) == document.CredentialHeader(of) && isBasic(scheme) == isBasic(of)
+			if other != name && isSame && of.In != "query" && of.In != "cookie" {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// mostOpened is how many operations are tried.
+const mostOpened = 3
+
+// openAnother reports whether the credentials of a test open another operation, a read without parameters.
+func (s *surroundings) openAnother() bool {
+	tried := 0
+	return slices.ContainsFunc(s.Document.Operations, func(other *document.Operation) bool {
+		needs := func(parameter *document.Parameter) bool { return parameter.Required }
+		takes := func(requirement document.Requirement) bool {
+			return slices.Equal(slices.Sorted(maps.Keys(requirement)), s.access.Only)
+		}
+		isRead := other != s.Operation && other.Method == http.MethodGet && !slices.ContainsFunc(other.Parameters, needs)
+		if !isRead || !slices.ContainsFunc(other.Requirements(), takes) || tried == mostOpened {
+			return false
+		}
+		tried++
+		request := scenario.Request{Method: other.Method, Path: other.Template, Header: http.Header{}, Access: s.access}
+		return s.Send(request, scenario.Expectation{}).Status < http.StatusBadRequest
+	})
 }
 
 // Accepted returns an error unless a response is a success, as the step of a sequence expects it.

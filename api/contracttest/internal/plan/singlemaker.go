@@ -66,7 +66,7 @@ func (m *singleMaker) putInOrder() {
 			c.order = clearing
 		case c.isOfRobustness():
 			c.order = robustness
-		case isDelete(m.operation) && c.use == nil: // it may be all that there is
+		case isDelete(m.operation) && (c.use == nil || m.Values.IsGiven(c.use.Parameter)): // it may be all that there is
 			c.order = clearing
 		case seen[c.promise] && len(c.body) > longestPlain:
 			c.order = lengthy
