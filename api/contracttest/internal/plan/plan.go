@@ -149,7 +149,7 @@ func New(judge *judge.Judge, settings Settings) *Planner {
 	}
 }
 
-// Needs are the names of what a request of an operation must have: parameters, and members of the body.
+// Needs are the names of what a request of an operation must have, and no option gives: parameters, and members of the body.
 func (p *Planner) Needs(operation *document.Operation) (names []string) {
 	for _, parameter := range operation.Parameters {
 		if parameter.Required {
@@ -159,7 +159,7 @@ func (p *Planner) Needs(operation *document.Operation) (names []string) {
 	if body := operation.BodySchema(); body != nil {
 		names = append(names, p.Values.Flatten(body).Required...)
 	}
-	return names
+	return slices.DeleteFunc(names, p.Values.IsGiven)
 }
 
 // singlesOf are the tests of one request of an operation that run at some time.
