@@ -57,6 +57,9 @@ func (s *Slots) find(parameter *document.Parameter) slot {
 // Has reports whether a parameter has a slot.
 func (s *Slots) Has(parameter *document.Parameter) bool { return s.find(parameter).parameter != nil }
 
+// Text is a parameter as it is written, a query with its name.
+func (s *Slots) Text(parameter *document.Parameter) string { return s.find(parameter).text }
+
 // IsFree reports whether a parameter has a slot, and no test has settled it.
 func (s *Slots) IsFree(parameter *document.Parameter) bool { return s.find(parameter).isFree }
 

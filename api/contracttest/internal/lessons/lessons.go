@@ -44,6 +44,8 @@ type Lesson struct {
 	IsRehearsed bool
 	// IsPlainAccepted means that the plainest request of it was.
 	IsPlainAccepted bool
+	// IsLookedAt means that it was tried with the plainest path that names nothing.
+	IsLookedAt bool
 	// NeedsFresh means that its texts must be new ones in each request, or of small letters.
 	NeedsFresh bool
 	// RefusesVaried means that a body with another value for each member was refused.

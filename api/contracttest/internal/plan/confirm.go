@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"encoding/json"
 	"maps"
 	"net/http"
 	"slices"
@@ -43,25 +44,52 @@ func knowsSome(name string) error {
 	return scenario.NotTested("the service refuses an ordinary " + name + ", too: give one that it knows with --value " + name + "=…")
 }
 
-// named is the parameter of the query or the path that a test is about, or nil. One that names what the test has created is none.
+// named is the parameter of the query or the path that a test is about, or a part of it, or nil. One that names what the test
+// has created is none.
 func (s *surroundings) named() *document.Parameter {
-	if s.use.IsNamedBy(s.Operation, s.promise.Place) {
+	name, _, _ := strings.Cut(s.promise.Place, "/")
+	if s.use.IsNamedBy(s.Operation, name) {
 		return nil
 	}
-	return cmp.Or(s.Operation.Parameter("query", s.promise.Place), s.Operation.Parameter("path", s.promise.Place))
+	return cmp.Or(s.Operation.Parameter("query", name), s.Operation.Parameter("path", name))
 }
+
+// refusedWithout is why the refusal of a value shows nothing if the request is refused without it, too.
+const refusedWithout scenario.NotTested = "the request is refused without this value, too, for a reason that the document does not say"
 
 // confirmParameter is confirm for a parameter of the query or the path.
 func (s *surroundings) confirmParameter(sent scenario.Request) error {
 	parameter := s.named()
 	wanted, _ := document.ParameterSchema(parameter)
+	without, _ := s.filled(s.Draft)
+	if without.Unset(parameter); !parameter.Required && s.Send(without.request(s.thing), scenario.Expectation{}).Status >= http.StatusBadRequest {
+		return refusedWithout
+	}
 	if schema.TypeOf(s.shapeOf(wanted)) == "boolean" && (s.accepts(parameter, true) || s.accepts(parameter, false)) {
 		return scenario.NotTested("it is refused with one of true and false alone, and the document does not say when")
+	}
+	if s.isNegative(parameter, wanted) && !s.accepts(parameter, minusOne) {
+		return refusesNegative
 	}
 	if value, isOrdinary := s.ordinaryValue(wanted); isOrdinary && !s.accepts(parameter, value) {
 		return knowsSome(parameter.Name)
 	}
 	return s.judge(s.Send(sent, scenario.Expectation{}))
+}
+
+// minusOne is the negative number that a service refuses only if it refuses all of them.
+const minusOne = json.Number("-1")
+
+// refusesNegative is why the refusal of a negative number shows nothing but that the document has no minimum.
+const refusesNegative scenario.NotTested = "the service refuses -1, too, and the document has no minimum"
+
+// isNegative reports whether a parameter is a number below 0.
+func (s *surroundings) isNegative(parameter *document.Parameter, wanted *schema.Schema) bool {
+	_, value, isPair := strings.Cut(s.Text(parameter), "=")
+	if !isPair {
+		value = s.Text(parameter)
+	}
+	return schema.IsNumber(s.shapeOf(wanted)) && strings.HasPrefix(value, "-")
 }
 
 // accepts reports whether the service accepts the request with another value of a parameter.
@@ -83,6 +111,13 @@ func (s *surroundings) confirm(sent scenario.Request) error {
 	if object := jsonvalue.Object(jsonvalue.Lookup(body, "#"+above)); object != nil {
 		if s.isAcceptedBeside(sent, above, s.alikes(above, object, name)) {
 			return scenario.NotTested("it is refused only beside other values, or at another time, and the document does not say which")
+		}
+		if number, isNumber := object[name].(json.Number); isNumber && strings.HasPrefix(string(number), "-") {
+			other := maps.Clone(object)
+			other[name] = minusOne
+			if !s.isAcceptedBeside(sent, above, []map[string]any{other}) {
+				return refusesNegative
+			}
 		}
 		if other, isOrdinary := s.ordinary(above, object, name); isOrdinary && !s.isAcceptedBeside(sent, above, other) {
 			return knowsSome(name)
@@ -124,7 +159,7 @@ const yearsLater = 8
 // and format. A date is also moved: it may be refused because it is past.
 func (s *surroundings) alikes(above string, object map[string]any, name string) []map[string]any {
 	shape := s.shapeAt(above, object)
-	of := schema.Of(shape.Properties[name])
+	of := s.shapeOf(schema.Of(shape.Properties[name]))
 	least := maps.Clone(object)
 	maps.DeleteFunc(least, func(other string, _ any) bool { return other != name && !slices.Contains(shape.Required, other) })
 	all := []map[string]any{least}
@@ -139,7 +174,7 @@ func (s *surroundings) alikes(above string, object map[string]any, name string) 
 	for _, value := range alike {
 		same := maps.Clone(object)
 		for other := range object {
-			property := schema.Of(shape.Properties[other])
+			property := s.shapeOf(schema.Of(shape.Properties[other]))
 			isAlike := schema.TypeOf(property) == schema.TypeOf(of) && schema.FormatOf(property) == schema.FormatOf(of)
 			if isAlike && s.Values.Fits(property, value) {
 				same[other] = value
@@ -155,7 +190,7 @@ func (s *surroundings) ordinary(above string, object map[string]any, name string
 	if _, has := object[name]; !has {
 		return nil, false
 	}
-	of := schema.Of(s.shapeAt(above, object).Properties[name])
+	of := s.shapeOf(schema.Of(s.shapeAt(above, object).Properties[name]))
 	value, isOrdinary := s.ordinaryValue(of)
 	if day, isDate := values.Moved(schema.FormatOf(of), s.Values.Base(of), 0, cmp.Or(values.PlaceInOrder(name), 1)); isDate {
 		value, isOrdinary = day, true

@@ -75,11 +75,11 @@ func (p *Planner) makeTests(operation *document.Operation) *operationTests {
 	return made
 }
 
-// plainTest returns the test of the plainest valid request of an operation, or none if it cannot be written. It is
-// made without the other tests, so that a run can begin before they are.
+// plainTest returns the test of the plainest valid request of an operation, or none if it cannot be written, or would delete what
+// an option names. It is made without the other tests, so that a run can begin before they are.
 func (p *Planner) plainTest(operation *document.Operation) []*single {
 	maker := p.maker(operation)
-	if maker.unwritable() != "" {
+	if maker.unwritable() != "" || p.deletesGiven(operation) {
 		return nil
 	}
 	maker.credentials()

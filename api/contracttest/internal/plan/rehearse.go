@@ -30,7 +30,7 @@ func (p *Planner) rehearsals() iter.Seq[Test] {
 		operations := slices.Clone(p.Document.Operations)
 		slices.SortStableFunc(operations, rehearsalOrder)
 		operations = slices.DeleteFunc(operations, func(operation *document.Operation) bool {
-			return p.maker(operation).unwritable() != ""
+			return p.maker(operation).unwritable() != "" || p.deletesGiven(operation)
 		})
 		deletes := slices.IndexFunc(operations, isDelete)
 		if deletes < 0 {

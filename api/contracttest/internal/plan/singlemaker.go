@@ -58,15 +58,15 @@ func (m *singleMaker) putInOrder() {
 	for _, demanded := range m.tests.promises {
 		seen[demanded] = false
 	}
-	clears := m.clears(m.operation)
+	clears := m.clears(m.operation) || m.deletesGiven(m.operation)
 	for _, c := range m.tests.singles {
 		switch {
-		case c.order == plain: // it stays there
+		case c.order == plain && !m.deletesGiven(m.operation): // it stays there
 		case clears:
 			c.order = clearing
 		case c.isOfRobustness():
 			c.order = robustness
-		case isDelete(m.operation) && (c.use == nil || m.Values.IsGiven(c.use.Parameter)): // it may be all that there is
+		case isDelete(m.operation) && c.use == nil: // it may be all that there is
 			c.order = clearing
 		case seen[c.promise] && len(c.body) > longestPlain:
 			c.order = lengthy
@@ -88,6 +88,11 @@ func (p *Planner) clears(operation *document.Operation) bool {
 		above, found := other.Above()
 		return found && document.Shape(above) == document.Shape(operation.Template)
 	})
+}
+
+// deletesGiven reports whether an operation deletes what an option names: all other tests need it.
+func (p *Planner) deletesGiven(operation *document.Operation) bool {
+	return isDelete(operation) && slices.ContainsFunc(operation.PathNames, p.Values.IsGiven)
 }
 
 // unsupport reports something of the operation that no test tries.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/draft"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/lessons"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
@@ -31,6 +32,7 @@ type surroundings struct {
 // run creates what the request needs, sends it, and checks the response and what has changed.
 func (s *surroundings) run() {
 	s.create()
+	s.lookForFailure()
 	filled, needs := s.filled(s.Draft)
 	s.needs = needs
 	sent := filled.request(s.thing)
@@ -74,6 +76,21 @@ func (s *surroundings) create() {
 	// What cannot be read cannot be compared, and the test goes on without.
 	if !s.absent {
 		_, s.before = s.Read(s.thing)
+	}
+}
+
+// lookForFailure looks, before the first robustness test of a path, whether the operation fails with any value there. Then the value is
+// not why.
+func (s *surroundings) lookForFailure() {
+	if !s.isOfRobustness() || s.named() == nil || s.named().In != "path" || s.Lessons.Of(s.Operation).IsLookedAt {
+		return
+	}
+	s.Lessons.Teach(s.Operation, func(l *lessons.Lesson) { l.IsLookedAt = true })
+	text, _ := s.Draft.Values.BaseParameter(s.named())
+	plain, _ := s.filled(s.Draft)
+	plain.Set(s.named(), text)
+	if got := s.Send(plain.request(s.thing), scenario.Expectation{}); got.Status >= http.StatusInternalServerError {
+		s.Judge.NoteFailing(s.Operation.ID, got.Status)
 	}
 }
 
