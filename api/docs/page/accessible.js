@@ -8,6 +8,12 @@ const Accessible = {
   },
 };
 
+// Names of buttons, and those that begin with the text that is seen: speech input looks for it.
+const names = { "Apply credentials": "Authorize: apply credentials", "Remove authorization": "Logout: remove authorization" };
+
+// Parts of the page before its main part, the operations.
+const parts = { ".information-container > section": "Introduction", ".scheme-container > section": "Server and credentials" };
+
 // nameOf returns the name of a field that has none.
 function nameOf(field) {
   if (field.id === "servers") return "Server";
@@ -24,8 +30,12 @@ function repair() {
   }
   for (const close of document.querySelectorAll("button.close-modal:not([aria-label])")) close.setAttribute("aria-label", "Close");
   for (const code of document.querySelectorAll("pre.microlight:not([tabindex])")) code.tabIndex = 0; // it scrolls
-  // The name of a button must contain the text that is seen: speech input looks for that.
-  for (const apply of document.querySelectorAll('button[aria-label="Apply credentials"]')) apply.setAttribute("aria-label", "Authorize: apply credentials");
+  for (const [name, better] of Object.entries(names)) {
+    for (const button of document.querySelectorAll(`button[aria-label="${name}"]`)) button.setAttribute("aria-label", better);
+  }
+  for (const [part, label] of Object.entries(parts)) document.querySelector(part)?.setAttribute("aria-label", label);
+  for (const dialog of document.querySelectorAll(".modal-ux:not([role])")) Object.assign(dialog, { role: "dialog", ariaLabel: "Authorizations" });
+  for (const title of document.querySelectorAll("h4 ~ div h6, .auth-container h6")) title.ariaLevel = 5; // no level is left out
 }
 
 new MutationObserver(repair).observe(document.documentElement, { childList: true, subtree: true });
