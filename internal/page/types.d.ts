@@ -1,5 +1,6 @@
 // The types of the page, from those of the document: make page-check generates plantstore.d.ts.
 // Browsers do not read this file.
+import type { Failure } from "./api.js";
 import type { components, paths } from "./plantstore";
 
 export type Paths = paths;
@@ -19,6 +20,28 @@ export type Query<O> = O extends { parameters: { query?: infer Q } } ? Q : never
 export type Body<O> = O extends { requestBody: { content: infer C } } ? Textual<C[keyof C]> : never;
 export type Result<O> = Success<O> extends { content: { "application/json": infer C } } ? Textual<C> : undefined;
 export type Parameters = Record<string, string | number>;
+
+/** A new plant. An id that is empty, or was only proposed, may become another one. */
+export type New = { at: string; mine: Content; isProposed: boolean };
+
+/** A step that can be taken back once. While that runs, it is not offered. */
+export type Step = { text: string; takeBack: () => Promise<string>; line: HTMLElement; state: "" | "running" | "over" };
+
+// Functions for several types.
+type Method<P extends keyof Paths> = keyof Paths[P] & ("get" | "put" | "patch" | "post" | "delete");
+type Options = { id?: string; headers?: Record<string, string>; signal?: AbortSignal; again?: boolean; as?: string };
+export type Sent = Options & { query?: object; body?: unknown };
+export type Send = <P extends keyof Paths, M extends Method<P>>(
+  method: M,
+  path: P,
+  options?: Options & { query?: Query<Paths[P][M]> & Parameters; body?: Body<Paths[P][M]> },
+) => Promise<{ body: Result<Paths[P][M]>; next: Parameters | undefined }>;
+export type Each = <I, O>(items: I[], call: (item: I) => Promise<O>, failed: (item: I, error: Failure) => void) => Promise<O[]>;
+export type Make = <T extends keyof HTMLElementTagNameMap>(
+  name: T,
+  attributes?: Record<string, string>,
+  ...children: (Element | string)[]
+) => HTMLElementTagNameMap[T];
 
 /** What is looked for: parts of a name, and a tag or the beginning of one. */
 export type View = { q: string; tag: string | null; begin: string; plant: string | null; order: string };

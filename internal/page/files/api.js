@@ -1,7 +1,7 @@
 // @ts-check
 // Requests to the API, with the types of the document.
 import { renew, token } from "./session.js";
-/** @import {Body, Parameters, Paths, Plant, Query, Schemas} from "./types" */
+/** @import {Parameters, Plant, Schemas, Send, Sent} from "./types" */
 
 /** A request that failed, in the words of the service. The code is 0 if it did not answer. */
 export class Failure extends Error {
@@ -37,15 +37,8 @@ let troubled = false;
 export const pause = (seconds) => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 
 /** Sends a request and returns its result, and the parameters of the next page if there is one.
- *  GET is repeated while the service is not available, and so is what says again.
- *  @template {keyof Paths} P
- *  @template {keyof Paths[P] & ("get" | "put" | "patch" | "post" | "delete")} M
- *  @param {M} method
- *  @param {P} path
- *  @param {{id?: string, query?: Query<Paths[P][M]> & Parameters, body?: Body<Paths[P][M]>,
- *    headers?: Record<string, string>, signal?: AbortSignal, again?: boolean, as?: string}} options
- *  @returns {Promise<{body: import("./types").Result<Paths[P][M]>, next: Parameters | undefined}>} */
-export async function send(method, path, options = {}) {
+ *  GET is repeated while the service is not available, and so is what says again. @type {Send} */
+export const send = async (method, path, options = {}) => {
   const again = options.again ?? method === "get";
   for (let tries = 0; ; tries++) {
     try {
@@ -60,7 +53,7 @@ export async function send(method, path, options = {}) {
       await pause(error.retryAfter || Math.min(8, 2 ** tries / 2));
     }
   }
-}
+};
 
 /** The plants of a list, up to an amount, and whether there are more. While more are read, it tells how many there are.
  *  @type {(query: Parameters, most: number, told: (n: number) => void) => Promise<{plants: Plant[], isMore: boolean}>} */
@@ -87,10 +80,7 @@ async function once(method, path, options) {
 
 /** Sends a request and returns the response, which is a success. A token that has expired is renewed once. Another
  *  token can be tried with as: if it is refused, the person stays signed in.
- *  @param {string} method
- *  @param {string} path
- *  @param {{id?: string, query?: object, body?: unknown, headers?: object, signal?: AbortSignal, as?: string}} options
- *  @returns {Promise<Response>} */
+ *  @type {(method: string, path: string, options: Sent, isRenewed?: boolean) => Promise<Response>} */
 export async function open(method, path, options, isRenewed = false) {
   const { id = "", query = {}, body, headers, signal, as } = options;
   const parameters = new URLSearchParams(Object.entries(query).map(([k, v]) => [k, String(v)]));

@@ -10,9 +10,8 @@ export const names = /** @type {(keyof typeof texts)[]} */ (Object.keys(texts));
 
 const saveAsUTF8 = "in Excel, save it as “CSV UTF-8 (Comma delimited)”";
 const otherKinds = [
-  { begin: "504b0304", advice: `a spreadsheet (.xlsx, .ods, .xls) or an archive: ${saveAsUTF8}` },
-  { begin: "d0cf11e0", advice: `a spreadsheet (.xlsx, .ods, .xls) or an archive: ${saveAsUTF8}` },
-  { begin: "1f8b", advice: "compressed with gzip: decompress it first, as with gunzip" },
+  { begin: /^504b0304|^d0cf11e0/, advice: `a spreadsheet (.xlsx, .ods, .xls) or an archive: ${saveAsUTF8}` },
+  { begin: /^1f8b/, advice: "compressed with gzip: decompress it first, as with gunzip" },
 ];
 
 /** The text of a file in UTF-8 or UTF-16. Other encodings are not guessed, because a wrong guess changes names; a person
@@ -20,7 +19,7 @@ const otherKinds = [
  *  @param {Uint8Array} bytes */
 export function decode(bytes, chosen = "") {
   const begin = [...bytes.subarray(0, 4)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-  const kind = otherKinds.find((it) => begin.startsWith(it.begin));
+  const kind = otherKinds.find((it) => it.begin.test(begin));
   if (kind) throw new Error(`the file is ${kind.advice}`);
   const zero = bytes.subarray(0, 4).indexOf(0); // of a first character in ASCII, without a mark
   const encoding = begin.startsWith("feff") || zero === 0 ? "utf-16be" : begin.startsWith("fffe") || zero > 0 ? "utf-16le" : "utf-8";
@@ -42,10 +41,8 @@ function separatorOf(text) {
 }
 
 /** The records of a CSV file (RFC 4180). It is known which fields are quoted, because "" is an
- *  empty tag and nothing is none.
- *  @param {string} text
- *  @param {string} separator
- *  @param {number} line of the file with which the text begins */
+ *  empty tag and nothing is none. The line is that of the file with which the text begins.
+ *  @param {string} text @param {string} separator */
 function* records(text, separator, line = 1) {
   for (let at = 0; at < text.length; ) {
     const [begin, fields] = [at, /** @type {{value: string, quoted: boolean}[]} */ ([])];

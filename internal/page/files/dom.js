@@ -10,11 +10,7 @@ export const input = (id) => /** @type {HTMLInputElement} */ ($(id));
 /** Whether letters go to a field: then nothing else takes the focus. */
 export const isTyping = () => document.activeElement?.matches("input:not([type=file], [type=checkbox]), textarea, select") && document.activeElement.checkVisibility();
 
-/** A new element with attributes and children.
- *  @template {keyof HTMLElementTagNameMap} T
- *  @param {T} name
- *  @param {Record<string, string>} attributes
- *  @param {(Element | string)[]} children */
+/** A new element with attributes and children. @type {import("./types").Make} */
 export function make(name, attributes = {}, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
@@ -75,8 +71,7 @@ export const counted = (n, noun) => `${number.format(n)} ${noun}${n === 1 ? "" :
 const clock = new Intl.DateTimeFormat("en-CA", { dateStyle: "short", timeStyle: "short", hourCycle: "h23" });
 
 /** A time of the service, in the zone of the person, in a new element or in one that is there.
- *  @param {string} text
- *  @param {Element} element */
+ *  @type {(text: string, element?: Element) => Element} */
 export function time(text, element = make("time")) {
   for (const attribute of ["datetime", "title"]) element.setAttribute(attribute, text);
   setText(element, clock.format(new Date(text)).replace(",", ""));

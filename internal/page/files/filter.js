@@ -46,14 +46,10 @@ export function fits({ name, tag }) {
 }
 
 /** The address of a view, relative to the page. @type {(to: View) => string} */
-export function address({ q, tag, begin, plant, order }) {
-  const parameters = new URLSearchParams();
-  if (q) parameters.set("q", q);
-  if (tag !== null) parameters.set("tag", tag);
-  if (begin) parameters.set("tag_prefix", begin);
-  if (order) parameters.set("order", order);
-  if (plant !== null) parameters.set("plant", plant);
-  return parameters.size ? `?${parameters}` : location.pathname;
+export function address(to) {
+  const { plant, order } = to;
+  const all = new URLSearchParams({ ...parameters(to), ...(order && { order }), ...(plant !== null && { plant }) });
+  return all.size ? `?${all}` : location.pathname;
 }
 
 /** Whether two views show the same plants in the same order. @type {(one: View, other: View) => boolean} */
@@ -97,8 +93,8 @@ function stepped() {
 }
 
 /** The parameters of the requests that list and count what is looked for. */
-export const parameters = () => ({
-  ...(view.q && { q: view.q }), ...(view.tag !== null ? { tag: view.tag } : view.begin && { tag_prefix: view.begin }),
+export const parameters = ({ q, tag, begin } = view) => ({
+  ...(q && { q }), ...(tag !== null ? { tag } : begin && { tag_prefix: begin }),
 });
 
 const unknown = { count: 0, more: true };
@@ -122,12 +118,9 @@ export function hasCounted(all) {
 function showCount() {
   const { count, more } = !counted.more ? counted : !read.more ? read : { count: Math.max(counted.count, read.count), more: true };
   const atLeast = view.q || view.begin ? "at least" : "more than"; // a search may end at the last plant
-  setText($("count"), !more ? plants(count) : count ? `${atLeast} ${plants(count)}` : "Searching …");
+  setText($("count"), !more ? inWords(count, "plant") : count ? `${atLeast} ${inWords(count, "plant")}` : "Searching …");
   $("plants").setAttribute("aria-rowcount", more ? "-1" : String(count + 1));
 }
-
-/** @param {number} n */
-const plants = (n) => inWords(n, "plant");
 
 export async function count() {
   const sent = parameters();

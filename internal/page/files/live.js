@@ -34,9 +34,8 @@ async function* stream(after, ends) {
   }
 }
 
-/** Follows until stop. A hidden page does not: all tabs share the six connections to a host.
- *  @param {(changes: Change[]) => void} changed
- *  @param {() => void} missed something may have changed that no change tells */
+/** Follows until stop. A hidden page does not: all tabs share the six connections to a host. Missed is called when
+ *  something may have changed that no change tells. @type {(changed: (changes: Change[]) => void, missed: () => void) => Promise<void>} */
 export async function follow(changed, missed) {
   stop();
   controller = new AbortController();
@@ -44,9 +43,8 @@ export async function follow(changed, missed) {
   let [after, delay, ends] = ["", 0.5, new AbortController()];
   const seen = /** @type {Change[]} */ ([]);
   const deliver = calm(() => signal.aborted || changed(seen.splice(0)), 250); // under load many at once
-  const end = () => ends.abort();
-  signal.addEventListener("abort", end);
-  document.addEventListener("visibilitychange", () => document.hidden && end(), { signal });
+  signal.addEventListener("abort", () => ends.abort());
+  document.addEventListener("visibilitychange", () => document.hidden && ends.abort(), { signal });
   while (!signal.aborted) {
     ends = new AbortController();
     try {

@@ -15,8 +15,7 @@ let [renewing, session] = [0, 0]; // a timer, and how often the token was forgot
 
 export const token = {
   get: () => tokens?.access ?? sessionStorage.getItem(place) ?? localStorage.getItem(place),
-  /** @param {string} text
-   *  @param {boolean} remembered beyond this tab */
+  /** Remembered is beyond this tab. @type {(text: string, remembered?: boolean) => void} */
   set(text, remembered = false) {
     token.forget();
     (remembered ? localStorage : sessionStorage).setItem(place, text);
@@ -103,8 +102,7 @@ let renewal;
 
 /** Gets another token of the same person in place of one that is, or will be, refused: a laptop that sleeps does not
  *  renew it in time. Resolves to whether there is one, and fails if the provider does not answer.
- *  @param {string | undefined} access
- *  @returns {Promise<boolean>} */
+ *  @type {(access: string | undefined) => Promise<boolean>} */
 export async function renew(access) {
   const refresh_token = tokens?.refresh;
   if (!refresh_token) return false;
