@@ -2,13 +2,13 @@
 // Several plants at once: select rows or all that are found, give them a tag, or delete them. Either can be taken back.
 import { all } from "./api.js";
 import { each, isStale, offer, remove, restore, store } from "./done.js";
-import { $, brief, counted, input, number, tell } from "./dom.js";
+import { $, brief, choice, counted, input, number, tell } from "./dom.js";
 import { hasCounted } from "./filter.js";
 import { choose, chosen, first } from "./table.js";
 /** @import {Plant} from "./types" */
 
 const most = 10_000; // of a selection
-const named = 5; // of the plants that stay as they are
+const named = 5; // of the plants that stay as they are; more are deleted only after a question
 let last = ""; // the row that was selected last
 let asked = 0;
 let isAll = false; // that were found then
@@ -70,7 +70,7 @@ async function run(done, change) {
   let n = 0;
   $("bulk").setAttribute("aria-busy", "true"); // not inert: that would take the focus away
   const changed = await each(plants, async (plant) => {
-    if (++n % 100 === 0) tell("bulk-text", `${number.format(n)} of ${counted(plants.length, "plant")} …`);
+    if (n++ % 10 === 0) tell("bulk-text", `${number.format(n - 1)} of ${counted(plants.length, "plant")} …`);
     return { plant, to: await change(plant) };
   }, (plant, error) => left.push({ plant, error }));
   $("bulk").removeAttribute("aria-busy");
@@ -90,11 +90,7 @@ export function start() {
     const at = rows.findIndex((row) => row.contains(box));
     const from = rows.findIndex((row) => row.dataset["id"] === last);
     const range = e.shiftKey && from >= 0 ? rows.slice(Math.min(at, from), Math.max(at, from) + 1) : rows.slice(at, at + 1);
-    for (const { dataset } of range) {
-      const id = dataset["id"] ?? "";
-      if (box.checked) choose(id);
-      else chosen.delete(id);
-    }
+    for (const { dataset: { id = "" } } of range) box.checked ? choose(id) : chosen.delete(id);
     last = rows[at]?.dataset["id"] ?? "";
     [asked, isAll] = [asked + 1, false];
     draw();
@@ -105,6 +101,7 @@ export function start() {
     const tag = input("bulk-tag").value || undefined;
     void run(tag ? `Tagged “${tag}”:` : "Removed the tag of", ({ id, name, etag }) => store(id, { name, ...(tag !== undefined && { tag }) }, etag, ["tag"]));
   });
-  $("bulk-delete").onclick = () => void run("Deleted", async (plant) => void (await remove(plant)));
+  $("bulk-delete").onclick = async () =>
+    (chosen.size <= named || (await choice("many")) === "delete") && run("Deleted", async (plant) => void (await remove(plant)));
   $("bulk-clear").onclick = clear;
 }

@@ -1,15 +1,13 @@
 // @ts-check
-// What was done here in the last five minutes, and the way back: in a toast for twenty seconds, and in a list.
-import { $, isTyping, make, tell } from "./dom.js";
+// What was done here in the last hour, and the way back: in a toast for twenty seconds, and in a list.
+import { $, isTyping, make, setText, tell } from "./dom.js";
 import { apply, focus } from "./table.js";
 import { Failure, send } from "./api.js";
-/** @import {Content, Plant} from "./types" */
+/** @import {Content, Each, Plant, Step} from "./types" */
 
-const [toasted, listed] = [20_000, 5 * 60_000];
-const members = /** @type {const} */ (["name", "tag"]);
+const [toasted, listed] = [20_000, 60 * 60_000];
+export const members = /** @type {const} */ (["name", "tag"]);
 
-/** A step that can be taken back once. While that runs, it is not offered.
- *  @typedef {{text: string, takeBack: () => Promise<string>, line: HTMLElement, state: "" | "running" | "over"}} Step */
 /** The step of the toast. @type {Step | undefined} */
 let last;
 let timer = 0;
@@ -47,14 +45,9 @@ export async function restore(before, after) {
 /** Whether a plant has changed meanwhile. @param {unknown} error */
 export const isStale = (error) => error instanceof Failure && [40401, 41200].includes(error.code);
 
-/** Calls a function with each item, four at a time; returns what came of those that did not fail.
- *  @template I, O
- *  @param {I[]} items
- *  @param {(item: I) => Promise<O>} call
- *  @param {(item: I, error: Failure) => void} failed
- *  @returns {Promise<O[]>} */
-export async function each(items, call, failed) {
-  const [left, results] = [[...items].reverse(), /** @type {O[]} */ ([])];
+/** Calls a function with each item, four at a time; returns what came of those that did not fail. @type {Each} */
+export const each = async (items, call, failed) => {
+  const [left, results] = [[...items].reverse(), /** @type {any[]} */ ([])];
   const worker = async () => {
     for (let item; (item = left.pop()) !== undefined; ) {
       const it = item;
@@ -63,7 +56,7 @@ export async function each(items, call, failed) {
   };
   await Promise.all([worker(), worker(), worker(), worker()]);
   return results;
-}
+};
 
 /** Adds what was done to the list, with a function that takes it back and says what came of that.
  *  @type {(text: string, takeBack: () => Promise<string>) => Step} */
@@ -106,8 +99,7 @@ async function undo(step) {
   if (step.state) return;
   step.state = "running";
   const say = (/** @type {string} */ text) => {
-    const line = /** @type {HTMLElement} */ (step.line.firstElementChild);
-    line.textContent = text;
+    setText(step.line.firstElementChild, text);
     if (step === last) tell("toast-text", text);
   };
   try {

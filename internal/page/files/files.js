@@ -9,7 +9,7 @@ import { refresh } from "./table.js";
 /** @import {Row} from "./types" */
 
 const [compared, listed] = [10_000, 1000]; // rows whose state is found before the import; rows that are shown
-const meanwhile = "changed by someone else since the download";
+const meanwhile = "changed since the download";
 const words = {
   wrong: "wrong", taken: "id is taken", stale: meanwhile, changed: "changed", new: "new", unknown: "to import", equal: "already there",
 };
@@ -60,7 +60,7 @@ function judge(row, there) {
   const isStill = there ? row.etag === there.etag : !row.etag;
   if (!there) row.state = isStill ? "new" : "stale";
   else row.state = !changes(row).length ? "equal" : !isStill && row.etag ? "stale" : "changed";
-  if (!there && row.etag) row.why = "deleted by someone else since the download";
+  if (!there && row.etag) row.why = "deleted since the download";
   row.isChosen = row.state === "changed" && isStill;
 }
 
@@ -75,8 +75,7 @@ function reset() {
   $("import-note").classList.remove("wrong");
 }
 
-/** @param {File} file
- *  @param {string} encoding that the person has chosen */
+/** Looks at a file, in an encoding that the person may have chosen. @param {File} file */
 async function look(file, encoding = "") {
   const mine = ++chosen;
   reset();
@@ -121,7 +120,8 @@ function askColumns({ titles, columns }, use) {
   });
   const draw = () => {
     const left = fields.filter(({ select }) => !select.value).map(({ title }) => `“${brief(title) || "(no name)"}”`);
-    $("import-ignore").textContent = left.length ? `Continue without ${left.join(", ")}` : "Continue";
+    const means = fields.some(({ select }) => select.value === "id") ? "" : ": each row becomes a new plant";
+    $("import-ignore").textContent = `Continue${left.length ? ` without ${left.join(", ")}` : ""}${means}`;
   };
   const next = async () => {
     const chosen = fields.map(({ select }) => select.value);
@@ -141,10 +141,7 @@ function askColumns({ titles, columns }, use) {
 async function example() {
   const response = await fetch(/** @type {HTMLAnchorElement} */ ($("example-file")).href);
   const file = new File([await response.blob()], "species.csv");
-  open(async () => {
-    await look(file);
-    await run();
-  });
+  open(() => look(file).then(run));
 }
 
 /** Says what is wrong with a file. @param {string} why */
@@ -318,7 +315,5 @@ export function start() {
   const hold = (/** @type {boolean} */ over) => document.body.classList.toggle("dropping", over && isWriter());
   addEventListener("dragover", (e) => (e.preventDefault(), hold(true)));
   addEventListener("dragleave", (e) => e.relatedTarget || hold(false));
-  addEventListener("drop", (e) => {
-    void (e.preventDefault(), hold(false), isWriter() && choose(e.dataTransfer?.files[0]));
-  });
+  addEventListener("drop", (e) => void (e.preventDefault(), hold(false), isWriter() && choose(e.dataTransfer?.files[0])));
 }

@@ -148,7 +148,7 @@ $("forget").onclick = () => {
   else leave();
 };
 onSignOut(() => ask("You have signed out in another tab."));
-const menus = [account, /** @type {HTMLDetailsElement} */ ($("done"))];
+const menus = /** @type {NodeListOf<HTMLDetailsElement>} */ (document.querySelectorAll("#top details"));
 addEventListener("click", (e) => {
   for (const menu of menus) if (e.target instanceof Node && e.target.isConnected && !menu.contains(e.target)) menu.open = false;
 });
@@ -165,7 +165,7 @@ addEventListener("keydown", (e) => {
     filter.go({ plant: "new" });
   } else if (e.key === "Escape" && !e.isComposing) {
     e.preventDefault(); // else it would close a dialog that this opens
-    const open = menus.find((menu) => menu.open);
+    const open = [...menus].find((menu) => menu.open);
     if (open) open.open = false;
     else if (at === $("search") && input("search").value) filter.go({ q: "" });
     else if (plant.isOpen()) plant.close();

@@ -158,15 +158,14 @@ function fill(page, plants, next) {
   if (sum || !more) table.removeAttribute("aria-busy");
   hasRead(sum, more);
   rowHeight = filled[0]?.offsetHeight || rowHeight;
-  const hasMoved = focused !== focusedRow(); // out of its place and back, so the focus is lost
-  if (hasMoved) focus(focused ?? null, wasBox, true);
+  if (focused !== focusedRow()) focus(focused ?? null, wasBox, true); // its row was out of its place and back
   if (!table.querySelector("[tabindex='0']")) reach(table.querySelector("tr[data-id]"));
   const isAll = Object.keys(parameters()).length === 0;
   table.hidden = sum === 0 && !more;
   $("empty-store").hidden = !table.hidden || !isAll;
   const tag = view.tag !== null ? ` has the tag “${brief(view.tag)}”` : view.begin && ` has a tag that begins with “${brief(view.begin)}”`;
   const name = view.q && ` has “${brief(view.q).replace(/\s+/g, "” and “")}” in its name`;
-  tell("empty-text", `No plant${[name, tag].filter((it) => it).join(" and")}.${tag && " Upper and lower case count in tags."}`);
+  tell("empty-text", `No plant${[name, tag].filter((it) => it).join(" and")}.${tag && " Only the beginning of tags is searched, and upper and lower case count."}`);
   $("empty").hidden = !table.hidden || isAll;
 }
 

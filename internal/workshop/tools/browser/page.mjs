@@ -565,7 +565,7 @@ describe("the page", { concurrency: 2 }, () => {
     const { address, open } = await start([], tags.map((tag, i) => ({ id: String(9 - i), name: `Rosa ${i}`, tag })));
     const page = await open();
     await until(() => text(page, "#count"), "5 plants");
-    assert.equal(await page.locator("#tag").getAttribute("placeholder"), "Beginning of the tag");
+    assert.equal(await page.locator("#tag").getAttribute("placeholder"), "Tag begins with");
     await page.locator("#tag").pressSequentially("bed-1", { delay: 20 });
     await until(() => ids(page), ["9", "8", "7", "6"], "the exact tag first");
     assert.equal(page.url(), `${address}/?tag_prefix=bed-1`);
@@ -1132,11 +1132,25 @@ describe("the page", { concurrency: 2 }, () => {
     const rights = await hold(page, /\/token$/);
     await page.reload();
     await until(() => text(page, "#past-changes"), (it) => it.startsWith("static deleted “Ficus”, "));
-    assert.equal(await page.locator("#past-changes button").count(), 0, "before the page knows that the token may write");
+    assert.equal(await page.locator("#past-changes button", { hasText: "Bring" }).count(), 0, "before the page knows that the token may write");
     rights.release();
     await page.locator("#past-changes button").first().click();
     await until(() => text(page, "#panel-note"), "Brought back.");
     assert.equal((await api("GET", "/plants/1")).name, "Ficus");
+    await until(() => text(page, "#past-changes"), (it) => it.startsWith("static deleted “Ficus” (it was brought back later), "));
+
+    for (let i = 1; i <= 60; i++) await api("PUT", "/plants/1", { name: `Ficus ${i}` });
+    const lines = () => page.locator("#past-changes li").allTextContents();
+    await until(async () => (await lines())[0], (it) => it.startsWith("static changed the name from “Ficus 59” to “Ficus 60”, "));
+    const further = page.locator("#past-changes").getByText("Show earlier changes");
+    await look(page, "earlier changes");
+    await further.click();
+    await until(async () => (await lines()).length, 56, "five lines, 50 earlier ones, and the button");
+    assert.match((await lines())[5], /from “Ficus 54” to “Ficus 55”, .*Bring back “Ficus 54”$/);
+    assert.match(await page.evaluate(() => document.activeElement.textContent), /from “Ficus 54”/, "the focus goes on with them");
+    await further.click();
+    await until(async () => (await lines()).at(-1), (it) => it.startsWith("Ann changed the name from “Ficus” to “Ficus lyrata”"));
+    assert.equal(await further.count(), 0);
   });
 
   check("the table is sorted by each column, and says so", {}, async ({ start }) => {
@@ -1187,7 +1201,15 @@ describe("the page", { concurrency: 2 }, () => {
     await page.locator("#order").selectOption("Changed, oldest first");
     await until(() => first(5), await wanted("tag=Moraceae&order=updated_asc"), "on a phone");
     assert.equal(page.url(), `${address}/?tag=Moraceae&order=updated_asc`);
+    assert.equal(await page.locator("#plants time").first().isVisible(), true, "by what they are sorted");
     await look(page, "sorted");
+    await page.locator("#order").selectOption("Name, A to Z");
+    await until(() => first(5), await wanted("tag=Moraceae&order=name"));
+    assert.equal(await page.locator("#plants time").first().isVisible(), false);
+    await page.setViewportSize(desk.viewport);
+    const { x, y, width, height } = await page.locator("#plants th", { hasText: "Changed" }).boundingBox();
+    await page.mouse.click(x + width - 16, y + height - 4);
+    await until(() => first(5), await wanted("tag=Moraceae&order=updated"), "the whole title is a button");
   });
 
   check("several plants get a tag, and are deleted, and both can be taken back", { statuses: [412, 500] }, async ({ start }) => {
@@ -1224,6 +1246,22 @@ describe("the page", { concurrency: 2 }, () => {
     await until(() => text(page, "#toast-text"), "2 plants of 2 are as before.");
     assert.equal((await api("GET", `/plants/${all[0]}`)).tag, "Moraceae");
     await row(page, all[0]).waitFor();
+
+    for (const id of all.slice(0, 6)) await box(id).click();
+    const [tag, remove] = await Promise.all(["Set tag", "Delete selected"].map((name) => page.getByRole("button", { name }).boundingBox()));
+    assert.ok(remove.x - tag.x - tag.width > 24, "a click beside Set tag deletes nothing");
+    await page.locator("#bulk-delete").click();
+    await until(() => focused(page), "many-keep");
+    await look(page, "many");
+    await page.keyboard.press("Enter");
+    await until(() => isShown(page, "#many"), false);
+    assert.ok(await api("GET", `/plants/${all[0]}`), "more than five plants are deleted after a question only");
+    await page.locator("#bulk-delete").click();
+    await page.locator("#many-delete").click();
+    await until(() => text(page, "#toast-text"), "Deleted 6 plants.");
+    await page.locator("#undo").click();
+    await until(() => text(page, "#toast-text"), "6 plants of 6 are as before.");
+    await row(page, all[3]).waitFor();
 
     await box(all[3]).click();
     const route = await hold(page, new RegExp(`/plants/${all[3]}$`));
@@ -1302,7 +1340,13 @@ describe("the page", { concurrency: 2 }, () => {
       await api("PUT", "/plants/10210", { name: "Acer 210", tag: "theirs" }); // not in the table
       await api("DELETE", "/plants/10211");
       await page.locator("#bulk-tag").fill("mine");
+      const { held, release } = await hold(page, /\/plants\/\d+$/);
       await page.locator("#bulk button").first().click();
+      await until(() => held.length, 4);
+      assert.equal(await text(page, "#bulk-text"), `0 of ${found} plants …`, "a sign of work at once");
+      assert.equal(await page.locator("#bulk-delete").evaluate((it) => getComputedStyle(it).cursor), "progress");
+      release();
+      await page.unrouteAll();
       await until(() => text(page, "#toast-text"), (it) => it.startsWith("Tagged"));
       const said = await text(page, "#toast-text");
       assert.match(said, new RegExp(`^Tagged “mine”: ${found - 2} plants. 2 plants stay as they are, “Acer 21[01]”, “Acer 21[10]”: changed or deleted by someone else meanwhile.$`));
@@ -1359,7 +1403,7 @@ describe("the page", { concurrency: 2 }, () => {
     await until(() => text(page, "#bulk-text"), "9,999 plants selected");
   });
 
-  check("what was done here is taken back for five minutes", { statuses: [412] }, async ({ start }) => {
+  check("what was done here is taken back for an hour", { statuses: [412] }, async ({ start }) => {
     const { api, open } = await start([], species);
     const page = await open("?q=Ficus");
     await page.clock.install();
@@ -1387,13 +1431,13 @@ describe("the page", { concurrency: 2 }, () => {
     await undo(1);
     await until(async () => (await lines())[1], "Someone has changed “Ficus elastica” since: it stays as it is.");
     assert.equal((await api("GET", "/plants/102")).tag, "theirs");
-    await page.clock.fastForward(4 * 60_000);
+    await page.clock.fastForward(59 * 60_000);
     await undo(2);
     await until(async () => (await lines())[2], "“Ficus lyrata” is as before.");
     assert.equal((await api("GET", "/plants/101")).name, "Ficus lyrata");
     assert.equal(await page.locator("#done-list button").count(), 0, "each once");
     await page.clock.fastForward(61_000);
-    await until(() => isShown(page, "#done"), false, "after five minutes");
+    await until(() => isShown(page, "#done"), false, "after an hour");
   });
 
   check("ids are text", {}, async ({ start }) => {
@@ -1561,8 +1605,16 @@ describe("the page", { concurrency: 2 }, () => {
     await page.locator("#import-latin").click();
     await until(() => text(page, "#import-note"), 'garten.csv, read as Windows-1252: unknown columns "nr", "familie": the columns are id,name,tag.');
     assert.deepEqual(await page.locator("#import-columns select").evaluateAll((all) => all.map(({ value }) => value)), ["", "name", ""]);
-    assert.equal(await text(page, "#import-ignore"), "Continue without “Nr”, “Familie”");
+    assert.equal(await text(page, "#import-ignore"), "Continue without “Nr”, “Familie”: each row becomes a new plant");
     await look(page, "titles");
+    for (const width of [1280, 390]) {
+      await page.setViewportSize({ width, height: 900 });
+      for (const line of await page.locator("#import-fields .choice").all()) {
+        const [label, select, all] = await Promise.all([line.locator("label"), line.locator("select"), line].map((it) => it.boundingBox()));
+        assert.ok(label.height < 30 && select.x + select.width <= all.x + all.width + 1, `a title on one line, in ${width}: ${JSON.stringify([label, select, all])}`);
+      }
+    }
+    await page.setViewportSize(desk.viewport);
     const choices = page.locator("#import-columns select").first().locator("option");
     assert.deepEqual(await choices.allTextContents(), ["leave out", "id", "name", "tag", "etag: the state when it was downloaded"]);
     await page.getByLabel("Nr").selectOption("id");
@@ -1601,9 +1653,9 @@ describe("the page", { concurrency: 2 }, () => {
     await drop(page, [["id", "name", "tag", "etag"], ...edited, ...added, wrong].map((it) => it.join(";")).join("\r\n"));
     const equal = all.length - 7;
     await until(() => text(page, "#import-note"),
-      `plants.csv: ${all.length + 4} rows: 1 wrong, 2 changed by someone else since the download, 5 changed, 3 new, ${equal} already there.`);
+      `plants.csv: ${all.length + 4} rows: 1 wrong, 2 changed since the download, 5 changed, 3 new, ${equal} already there.`);
     assert.match(await text(page, "#import-rows"), /tag: “Rosaceae” → “edited”/);
-    assert.match(await text(page, "#import-rows"), /changed by someone else since the download\. name: “Ficus of someone else” → /);
+    assert.match(await text(page, "#import-rows"), /changed since the download\. name: “Ficus of someone else” → /);
     assert.equal(await text(page, "#import-start"), "Import 3 plants, update 5");
     assert.deepEqual(await page.locator("#import-rows :checked").evaluateAll((boxes) => boxes.map((it) => it.closest("tr").dataset.state)), Array(5).fill("changed"));
     await look(page, "update");
@@ -1736,8 +1788,8 @@ describe("the page", { concurrency: 2 }, () => {
 
     for (const { id } of dangerous) await api("DELETE", `/plants/${id}`);
     await drop(page, all);
-    await until(() => text(page, "#import-note"), "plants.csv: 475 rows: 18 changed by someone else since the download, 457 already there.");
-    assert.match(await text(page, "#import-rows"), /deleted by someone else since the download/);
+    await until(() => text(page, "#import-note"), "plants.csv: 475 rows: 18 changed since the download, 457 already there.");
+    assert.match(await text(page, "#import-rows"), /deleted since the download/);
     assert.equal(await isShown(page, "#import-start"), false, "what someone has deleted is not stored again without a choice");
     await page.locator("#import-all").check();
     await page.locator("#import-start").click();
@@ -1773,6 +1825,9 @@ describe("the page", { concurrency: 2 }, () => {
     await page.locator("#search").fill("");
     await until(() => text(page, "#count"), "5,557 plants");
     await page.emulateMedia({ media: "print" });
+    assert.match(await page.locator("#count").evaluate((it) => getComputedStyle(it, "::after").content), /those that were loaded\. The button Print/);
+    const sheets = (await page.pdf()).toString("latin1").match(/\/Type\s*\/Page\b/g).length;
+    assert.ok(sheets < 20, `${sheets} sheets, of which most are blank`);
     assert.equal(await page.locator("button:visible:not(thead button), input:visible, select:visible").count(), 0, "with the command of the browser, what is in the table, without buttons");
     await page.emulateMedia({ media: "screen" });
     await page.locator("#print").click();
@@ -2097,6 +2152,30 @@ describe("the page", { concurrency: 2 }, () => {
     await until(async () => Object.keys(await imported(page)).length, (n) => n > 10);
     await measure("an import", "#import-title");
     assert.deepEqual(bad, []);
+  });
+
+  check("the help is at hand, and what a low window shows of a plant is low", {}, async ({ start }) => {
+    const { open } = await start([], species);
+    const page = await open("?plant=101");
+    await until(() => page.locator("#plant-id").inputValue(), "101");
+    const times = () => page.locator("#plant-times dt").evaluateAll((all) => all.map((it) => it.getBoundingClientRect().y));
+    await page.locator("#plant-name").fill("Ficus"); // so that it has both times
+    await save(page);
+    let [created, changed] = await times();
+    assert.ok(created < changed, "one below the other");
+    await page.setViewportSize({ width: 844, height: 390 });
+    [created, changed] = await times();
+    assert.equal(created, changed, "side by side on a phone that lies");
+    await page.locator("#panel-close").click();
+    for (const viewport of [desk.viewport, { width: 844, height: 390 }, phone.viewport]) {
+      await page.setViewportSize(viewport);
+      await page.locator("#help summary").click();
+      const { x, y, width, height } = await page.locator("#help ul").boundingBox();
+      assert.ok(x >= 0 && x + width <= viewport.width && y + height <= viewport.height, `the help is in the window of ${viewport.width}: ${[x, y, width, height]}`);
+      await look(page, `help-${viewport.width}`);
+      await page.keyboard.press("Escape");
+      await until(() => isShown(page, "#help ul"), false);
+    }
   });
 
   check("a store with the order of names of another Unicode is shown by id", { statuses: [503] }, async ({ start, store }) => {
