@@ -2,20 +2,22 @@
 // A plant beside the table: edit it, create one, delete one and take that back. Every write has a
 // condition, so no write replaces a version that the page has not shown.
 import { Failure, on, send, wrongId } from "./api.js";
-import { find, isStale, note, offer, remove, restore, store } from "./done.js";
+import { find, isStale, members, note, offer, remove, restore, store } from "./done.js";
 import { $, brief, choice, input, isTyping, isWriter, make, shown, tell, time } from "./dom.js";
 import { edits, go, view } from "./filter.js";
 import { recent } from "./history.js";
-import { apply, focus, selected } from "./table.js";
-/** @import {Change, Content, Plant} from "./types" */
+import { focus, selected } from "./table.js";
+/** @import {Change, Content, New, Plant} from "./types" */
 
 const form = /** @type {HTMLFormElement} */ ($("plant-form"));
 const [id, tag, name] = [input("plant-id"), input("plant-tag"), /** @type {HTMLTextAreaElement} */ (form.elements[1])];
-const members = /** @type {const} */ (["name", "tag"]);
 /** The version that is edited; undefined: there is none yet, or not any more. @type {Plant | undefined} */
 let plant;
 let before = ["", ""]; // what the fields had at first
 let [proposed, proposing] = ["", Promise.resolve()]; // an id for a new plant
+/** New plants that are still to be stored, the names of those that could not be stored, and until when plants
+ *  are stored. @type {[New[], Set<string>, Promise<unknown>]} */
+let [queue, failed, adding] = [[], new Set(), Promise.resolve()];
 /** Opened is what the panel shows: an id, "new", or null for nothing yet. While the change that is sent is
  *  busy, the panel keeps its plant. @type {[number, string | null, Promise<unknown> | undefined]} */
 let [shows, opened, busy] = [0, null, undefined];
@@ -41,10 +43,12 @@ function turn(part, focused) {
   if (focused) $(focused).focus();
 }
 
-/** Says something about the plant, or what is wrong with a field. @type {(text: string, wrong?: HTMLElement | null) => void} */
+/** Says something about the plant, or what is wrong with a field, after the names of new plants that are not stored.
+ *  @type {(text: string, wrong?: HTMLElement | null) => void} */
 function say(text, wrong) {
-  tell("panel-note", text);
-  $("panel-note").classList.toggle("wrong", wrong !== undefined);
+  const names = [...failed].map((it) => `“${brief(it)}”`).join(", ");
+  tell("panel-note", names ? `Not created: ${names}. ${text}` : text);
+  $("panel-note").classList.toggle("wrong", wrong !== undefined || names !== "");
   for (const field of [id, name, tag]) field.setAttribute("aria-invalid", String(field === wrong));
   wrong?.focus();
 }
@@ -76,9 +80,7 @@ function fill(stored, note = "") {
 /** Shows the last changes of a plant, and lets a writer bring back a state, unless the
  *  plant was changed since. @param {string} id */
 const past = (id) => void recent(id, plant, isWriter() ? (content) => once(async () => {
-  const headers = plant ? { "If-Match": `"${plant.etag}"` } : { "If-None-Match": "*" };
-  const { body: stored } = await send("put", "/plants/{id}", { id, body: content, headers: /** @type {Record<string, string>} */ (headers) });
-  apply([{ id, plant: stored }]);
+  const stored = await store(id, content, plant?.etag);
   note(`Brought back “${brief(stored.name)}”.`, back(plant, stored));
   form.hidden = false;
   fill(stored, "Brought back.");
@@ -101,13 +103,14 @@ export async function show(last) {
   selected();
   if (busy) await busy;
   if (mine !== shows || (wanted !== null && wanted === opened)) return;
+  failed.clear();
   [plant, opened, form.inert] = [undefined, null, true];
   document.body.classList.toggle("beside", wanted !== null);
   $("panel").hidden = wanted === null;
   past("");
   if (wanted === null) return void (wasOpen && !isTyping() && focus(last));
   $("import-panel").hidden = true;
-  if (wanted === "new") return begin();
+  if (wanted === "new") return begin(), propose();
   try {
     const { body } = await send("get", "/plants/{id}", { id: wanted });
     if (mine === shows) fill(body);
@@ -115,34 +118,39 @@ export async function show(last) {
     if (mine !== shows) return;
     form.hidden = true;
     tell("panel-title", brief(wanted));
-    report(error);
-    past(error instanceof Failure && error.code === 40401 ? wanted : "");
+    const isGone = error instanceof Failure && error.code === 40401;
+    isGone ? say("This plant is deleted, or there never was one with this id.") : report(error);
+    past(isGone ? wanted : "");
   }
   $("panel-title").focus();
 }
 
 /** Begins a new plant, with a tag that stays from the last one. */
-function begin(tagged = "", said = "") {
-  fill(undefined, said);
+function begin(tagged = "") {
+  fill(undefined);
   [proposed, tag.value, before] = ["", tagged, ["", tagged]];
   name.focus();
-  proposing = propose().catch(report);
 }
 
-/** Proposes an id for a new plant: the largest one and 1. */
-async function propose() {
+/** The id of the next plant: the largest one and 1. */
+async function nextId() {
   const { body } = await send("get", "/plants", { query: { order: "id_desc", limit: 1 } });
   const next = BigInt(body[0]?.id ?? 0) + 1n;
-  if (opened === "new" && (!id.value || id.value === proposed)) proposed = id.value = String(next > 2n ** 63n - 1n || next < 1n ? 1n : next);
+  return String(next > 2n ** 63n - 1n || next < 1n ? 1n : next);
 }
 
-/** Says why a request failed, beside the field. @param {unknown} error */
-function report(error) {
+/** Proposes an id for a new plant. */
+const propose = () => void (proposing = nextId().then((next) => {
+  if (opened === "new" && !id.value && busy !== adding) proposed = id.value = next;
+}).catch(report));
+
+/** Says why a request failed, beside the field unless something else is there now. @param {unknown} error */
+function report(error, isThere = true) {
   if (!(error instanceof Failure)) throw error;
   if (error.isReadOnly) on.readOnly();
   const [detail] = error.details;
-  const field = { "/name": name, "/tag": tag }[detail?.pointer ?? ""];
-  say(field ? `The ${detail?.pointer.slice(1)} ${detail?.message}.` : error.message, field ?? null);
+  const field = { "/id": id, "/name": name, "/tag": tag }[detail?.pointer ?? ""];
+  say(field ? `The ${detail?.pointer.slice(1)} ${detail?.message}.` : error.message, (isThere && field) || null);
 }
 
 /** Makes one change at a time. One that fails keeps the panel. @param {() => Promise<void>} change */
@@ -152,9 +160,52 @@ const once = (change) => () => {
     .finally(() => (busy = undefined)).then((stays) => stays && go({ plant: opened ?? here }, true)));
 };
 
-/** Saves the members that the person has changed, in the version that is edited or in a newer one.
- *  @type {(version?: Plant, isNext?: boolean) => Promise<void>} */
-async function save(version = plant, isNext = false) {
+/** Stores a new plant. @type {(it: New) => Promise<Plant>} */
+async function create(it) {
+  it.at ||= await nextId();
+  try {
+    return await store(it.at, it.mine);
+  } catch (error) {
+    if (!isStale(error)) throw error;
+    const theirs = await find(it.at);
+    if (theirs && !changes(it.mine, theirs).length) return theirs; // by an attempt whose response was lost
+    if (!it.isProposed) throw new Failure(41200, "", [{ in: "body", pointer: "/id", message: "is taken: choose another one" }]);
+    return create(Object.assign(it, { at: "" }));
+  }
+}
+
+/** Takes a new plant out of the fields, so that what is typed from now on is the next one, and stores it. */
+async function createNext() {
+  const [at, mine] = [id.value.trim(), content()];
+  if (busy && busy !== adding) return;
+  if (at && wrongId(at)) return say(wrongId(at), id);
+  if (!mine.name.trim() && (await choice("nameless")) !== "save") return name.focus();
+  queue.push({ at, mine, isProposed: !at || at === proposed });
+  begin(tag.value);
+  say(`Creating “${brief(mine.name)}” …`);
+  adding = createAll();
+}
+
+/** Stores the new plants one after the other. One that fails is in the fields again, unless another one is typed there. */
+const createAll = once(async () => {
+  for (let it; (it = queue.shift()); ) {
+    try {
+      const stored = await create(it);
+      failed.delete(stored.name);
+      note(`Created “${brief(stored.name)}”.`, back(undefined, stored));
+      say(`Created “${brief(stored.name)}”, with the id ${stored.id}.`);
+    } catch (error) {
+      failed.add(it.mine.name);
+      if (!isDirty()) [id.value, name.value, tag.value, proposed] = [it.at, it.mine.name, it.mine.tag ?? "", it.isProposed ? it.at : ""];
+      if (name.value === it.mine.name) name.select(); // what is typed now is another one
+      report(error, false);
+    }
+  }
+  if (!id.value) propose();
+});
+
+/** Saves the members that the person has changed, in the version that is edited or in a newer one. */
+async function save(version = plant) {
   if (!id.value) await proposing;
   const [at, mine, isNew, sent] = [id.value.trim(), content(), opened === "new", [name.value, tag.value]];
   const changed = changes(mine, plant);
@@ -162,22 +213,17 @@ async function save(version = plant, isNext = false) {
   if (plant && !changed.length) return say("Nothing has changed.");
   if (changed.includes("name") && !mine.name.trim() && (await choice("nameless")) !== "save") return name.focus();
   try {
-    const stored = await store(at, mine, version?.etag, changed);
-    const called = `“${brief(stored.name)}”`;
-    note(`${version ? "Changed" : "Created"} ${called}.`, back(version, stored));
-    // What was typed meanwhile belongs to this plant, so it stays open.
-    if (isNext && name.value === sent[0] && tag.value === sent[1]) return begin(tag.value, `Created ${called}, with the id ${stored.id}.`);
+    const stored = await (isNew ? create({ at, mine, isProposed: at === proposed }) : store(at, mine, version?.etag, changed));
+    note(`${version ? "Changed" : "Created"} “${brief(stored.name)}”.`, back(version, stored));
     settle(stored, sent, isNew ? "Created." : "Saved.");
+    if (isNew && view.plant === "new") go({ plant: stored.id }, true);
   } catch (error) {
-    if (!isStale(error)) throw error;
+    if (isNew || !isStale(error)) throw error;
     const theirs = await find(at);
     if (theirs && !changes(mine, theirs).some((member) => changed.includes(member))) settle(theirs, sent, "Saved."); // by an attempt whose response was lost
-    else if (isNew && at === proposed) return propose().then(() => save(undefined, isNext));
-    else if (isNew) say("This id is taken: choose another one.", id);
     else if (theirs) compare(mine, changed, theirs);
     else [plant] = [undefined, say("Someone has deleted this plant. Save it to create it again.", null)];
   }
-  if (view.plant === "new" && opened === at) go({ plant: at }, true);
 }
 
 /** Someone was faster: shows both versions, and what becomes of each member.
@@ -251,7 +297,6 @@ export function rights() {
 }
 
 const submit = once(save);
-const submitNext = once(() => save(undefined, true));
 
 /** Asks what becomes of the edits before another step is gone. @type {(go: () => void) => Promise<void>} */
 async function ask(step) {
@@ -266,7 +311,7 @@ async function ask(step) {
 export function start() {
   form.addEventListener("submit", (e) => {
     e.preventDefault();
-    void (opened === "new" && e.submitter !== $("save") ? submitNext() : submit()); // Enter has no submitter, or the first button
+    void (opened === "new" && e.submitter !== $("save") ? createNext() : adding.then(submit)); // Enter has no submitter, or the first button
   });
   name.addEventListener("keydown", (e) => {
     if (e.key !== "Enter" || e.shiftKey || e.isComposing) return;
@@ -275,11 +320,10 @@ export function start() {
   });
   edits.hold = (to) => isDirty() && !busy && to !== opened;
   edits.ask = ask;
-  addEventListener("beforeunload", (e) => isDirty() && e.preventDefault());
+  addEventListener("beforeunload", (e) => (isDirty() || busy) && e.preventDefault());
   $("new").onclick = () => go({ plant: "new" });
   $("panel-close").onclick = close;
-  $("delete").onclick = () =>
-    (tell("confirm-text", `Delete “${brief(plant?.name ?? "")}”?`), turn("confirm", "confirm-delete"));
+  $("delete").onclick = () => (tell("confirm-text", `Delete “${brief(plant?.name ?? "")}”?`), turn("confirm", "confirm-delete"));
   $("confirm-delete").onclick = once(drop);
   $("confirm-keep").onclick = () => turn("plant-form", "delete");
 }

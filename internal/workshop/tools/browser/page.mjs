@@ -1046,7 +1046,7 @@ describe("the page", { concurrency: 2 }, () => {
     }
     await page.locator("#plant-id").fill("101");
     await page.locator("#save").click();
-    await until(() => text(page, "#panel-note"), "This id is taken: choose another one.");
+    await until(() => text(page, "#panel-note"), "The id is taken: choose another one.");
     assert.equal(await focused(page), "plant-id");
     assert.equal((await api("GET", "/plants/101")).name, "Ficus lyrata");
     await page.locator("#plant-id").fill(proposed);
@@ -1110,9 +1110,9 @@ describe("the page", { concurrency: 2 }, () => {
     await look(page, "the last changes");
     const bring = () => page.locator("#past-changes button").allTextContents();
     assert.deepEqual(await bring(), ["Bring back “Ficus” with the tag “fig”"]);
-    const put = page.waitForRequest((it) => it.method() === "PUT");
+    const patch = page.waitForRequest((it) => it.method() === "PATCH");
     await page.locator("#past-changes button").click();
-    assert.match((await put).headers()["if-match"], /^"[0-9a-v]+"$/);
+    assert.match((await patch).headers()["if-match"], /^"[0-9a-v]+"$/);
     await until(() => text(page, "#panel-note"), "Brought back.");
     assert.equal(await focused(page), "panel-title");
     const back = await api("GET", "/plants/1");
@@ -1308,20 +1308,102 @@ describe("the page", { concurrency: 2 }, () => {
     await until(() => text(page, "#panel-note"), "Created.");
     assert.equal(await page.locator("#panel").getAttribute("data-mode"), "edit", "Create stays at the plant");
     assert.equal(await isShown(page, "#save-next"), false);
+  });
 
-    // What is typed while a plant is created belongs to it.
+  // late has a page wait for each plant that it stores, and for what it reads of the plants meanwhile.
+  const late = (page, wait) => page.route(/\/plants(\/\d+|\?order=id_desc.*)$/, async (route) => {
+    await new Promise((resolve) => setTimeout(resolve, wait));
+    await route.continue();
+  });
+
+  for (const wait of [150, 400, 1000]) {
+    check(`five names typed without a pause are five plants: ${wait} ms`, {}, async ({ start }) => {
+      const { api, open } = await start([], species);
+      const page = await open();
+      await until(() => isShown(page, "#new"), true);
+      await page.locator("#new").click();
+      await until(() => page.locator("#plant-id").inputValue(), Boolean);
+      await page.locator("#plant-tag").fill("Rosaceae");
+      await page.locator("#plant-name").focus();
+      await late(page, wait);
+      const names = ["Rosa alba", "Rosa rugosa", "Rosa gallica", "Rosa", "Rosa canina"];
+      for (const name of names) await page.keyboard.type(`${name}\n`, { delay: 40 });
+      await page.keyboard.type("Half", { delay: 40 });
+      await until(() => text(page, "#panel-note"), (it) => it.startsWith("Created “Rosa canina”, with the id "));
+      const largest = Math.max(...species.map(({ id }) => Number(id)));
+      const stored = (await api("GET", `/plants?limit=100&after=${largest}`)).map(({ name, tag }) => `${name}, ${tag}`);
+      assert.deepEqual(stored, names.map((name) => `${name}, Rosaceae`));
+      assert.deepEqual([await page.locator("#plant-name").inputValue(), await focused(page)], ["Half", "plant-name"]);
+      await until(() => page.locator("#plant-id").inputValue(), String(largest + 6));
+      await page.locator("#done summary").click();
+      await page.locator("#done-list button").last().click();
+      await until(() => text(page, "#done-list"), (it) => it.includes("“Rosa alba” is deleted again."));
+      assert.equal(await page.locator("#plant-name").inputValue(), "Half");
+    });
+  }
+
+  check("a plant of a row that is not stored is not lost, and is not the next one", { statuses: [400, 412, 500] }, async ({ start }) => {
+    const { api, open } = await start([], species);
+    const page = await open();
+    await until(() => isShown(page, "#new"), true);
     await page.locator("#new").click();
-    await until(() => page.locator("#plant-id").inputValue(), String(largest + 22));
-    await page.locator("#plant-name").fill("Slow");
-    const { held, release } = await hold(page, new RegExp(`/plants/${largest + 22}$`));
+    const largest = Math.max(...species.map(({ id }) => Number(id)));
+    await until(() => page.locator("#plant-id").inputValue(), String(largest + 1));
+    await page.locator("#plant-tag").fill("Rosaceae");
+    let isStored = false; // a plant whose response is lost
+    await page.route(/\/plants\/\d+$/, async (route) => {
+      if (isStored) await route.fetch();
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      await route.fulfill({ status: 500, json: { error: 50000, message: "it is out of order" } });
+    });
+    await page.locator("#plant-name").focus();
+    const said = (wanted) => until(() => text(page, "#panel-note"), wanted);
+    const fields = () => Promise.all(["#plant-name", "#plant-tag", "#plant-id"].map((it) => page.locator(it).inputValue()));
+
+    // Nothing is typed meanwhile: the fields are as they were.
+    isStored = true;
+    await page.keyboard.type("Rosa alba\n");
+    assert.equal((await fields())[0], "", "the name makes room for the next one at once");
+    await said("Not created: “Rosa alba”. it is out of order");
+    assert.deepEqual(await fields(), ["Rosa alba", "Rosaceae", String(largest + 1)]);
+    await look(page, "not created");
+    await page.unrouteAll();
     await page.keyboard.press("Enter");
-    await until(() => held.length, 1);
-    await page.keyboard.type("er");
-    release();
-    await until(() => text(page, "#panel-note"), "Created.");
-    assert.equal(await page.locator("#plant-name").inputValue(), "Slower");
+    await said(`Created “Rosa alba”, with the id ${largest + 1}.`);
+    assert.equal((await api("GET", "/plants?name_prefix=Rosa%20alba")).length, 1, "the response was lost, not the plant");
+
+    // Something is: it stays, and so does the name that was sent, and the focus.
+    await page.locator("#plant-name").fill("x".repeat(1001));
+    await late(page, 300);
+    await page.keyboard.type("\nRosa nova", { delay: 10 });
+    await said((it) => /^Not created: “x{40}…”\. The name .*1,?000/.test(it));
+    assert.deepEqual([(await fields())[0], await focused(page)], ["Rosa nova", "plant-name"]);
     await page.keyboard.press("Enter");
-    await until(async () => (await api("GET", `/plants/${largest + 22}`)).name, "Slower");
+    await said((it) => /^Not created: “x{40}…”\. Created “Rosa nova”, with the id \d+\.$/.test(it));
+
+    // An id that a person has chosen is taken.
+    await until(() => page.locator("#plant-id").inputValue(), Boolean);
+    await page.locator("#plant-id").fill("101");
+    await page.locator("#plant-name").fill("Rosa of an id");
+    await page.locator("#plant-name").press("Enter");
+    await said((it) => it.endsWith("“Rosa of an id”. The id is taken: choose another one."));
+    assert.deepEqual(await fields(), ["Rosa of an id", "Rosaceae", "101"]);
+    await page.locator("#plant-id").fill("100000");
+    await page.locator("#plant-name").press("Enter");
+    await said((it) => it.endsWith("Created “Rosa of an id”, with the id 100000."));
+
+    // An id that was only proposed is taken meanwhile.
+    await until(() => page.locator("#plant-id").inputValue(), "100001");
+    await api("PUT", "/plants/100001", { name: "Someone was faster" });
+    await page.keyboard.type("Rosa of the next id\n");
+    await said((it) => it.endsWith("Created “Rosa of the next id”, with the id 100002."));
+
+    // A person who leaves sees the plant that was opened, and what was typed stays.
+    await page.keyboard.type("Rosa last\nRosa typed");
+    await row(page, species.find(({ name }) => name === "Abies alba").id).locator("a").click();
+    await until(async () => (await api("GET", "/plants?name_prefix=Rosa%20last")).length, 1);
+    await until(async () => (await fields())[0], "Rosa typed");
+    await until(() => new URL(page.url()).search, "?plant=new");
   });
 
   for (const [what, options] of Object.entries({ desk, phone })) {
@@ -2176,6 +2258,12 @@ describe("the page", { concurrency: 2 }, () => {
       await page.keyboard.press("Escape");
       await until(() => isShown(page, "#help ul"), false);
     }
+    const room = await page.locator("#tag").evaluate((it) => {
+      const [style, canvas] = [getComputedStyle(it), new OffscreenCanvas(1, 1).getContext("2d")];
+      canvas.font = style.font;
+      return it.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight) - canvas.measureText(it.placeholder).width;
+    });
+    assert.ok(room >= 0, `a phone shows what the field is for: ${room}`);
   });
 
   check("a store with the order of names of another Unicode is shown by id", { statuses: [503] }, async ({ start, store }) => {
