@@ -1202,6 +1202,8 @@ describe("the page", { concurrency: 2 }, () => {
     await until(() => first(5), await wanted("tag=Moraceae&order=updated_asc"), "on a phone");
     assert.equal(page.url(), `${address}/?tag=Moraceae&order=updated_asc`);
     assert.equal(await page.locator("#plants time").first().isVisible(), true, "by what they are sorted");
+    const [needed, given] = await page.locator("#plants td:has(time)").first().evaluate((it) => [it.scrollWidth, it.clientWidth]);
+    assert.ok(needed <= given, `the time is not cut: ${needed} in ${given}`);
     await look(page, "sorted");
     await page.locator("#order").selectOption("Name, A to Z");
     await until(() => first(5), await wanted("tag=Moraceae&order=name"));
