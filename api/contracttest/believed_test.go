@@ -38,6 +38,7 @@ func TestRightServices(t *testing.T) {
 		"unique-names":           {service: tags},
 		"two-schemes":            {service: twoSchemes, header: basic},
 		"wrapped":                {service: wrapped},
+		"tokens":                 {service: messages, header: http.Header{"X-Key": {"client"}}},
 	} {
 		document, err := os.ReadFile("testdata/believed/" + name + ".yaml")
 		must.NoError(t, err)

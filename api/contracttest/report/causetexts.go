@@ -15,6 +15,9 @@ const noOperation = "an operation that the document does not have"
 // CauseText is a cause as a person reads it: what is wrong, and not what a test expects. That of a root, which has blank fields,
 // says what its causes have in common.
 func CauseText(c scenario.Cause) string {
+	if c.Kind == scenario.OtherMediaType && c.Value == "" {
+		return fmt.Sprintf("a response of %dxx has no Content-Type", c.Status)
+	}
 	if format, isPlain := plainCauses[c.Kind]; isPlain {
 		operation := cmp.Or(c.Operation, noOperation)
 		return strings.NewReplacer("OPERATION", operation, "PLACE", c.Place, "STATUS", fmt.Sprint(c.Status),

@@ -78,8 +78,10 @@ func (j *Judge) parameterCrash(x scenario.Interaction, why *scenario.Violation) 
 	if j.isShared(x, why.In, name) {
 		cause = root
 	}
-	if why.In == "path" && strings.Contains(x.Path, "%00") {
-		root = scenario.Cause{Kind: scenario.PathCrash, Value: "%00", Status: x.Status}
+	for _, value := range []string{"%00", "%FF"} {
+		if why.In == "path" && strings.Contains(x.Path, value) {
+			root = scenario.Cause{Kind: scenario.PathCrash, Value: value, Status: x.Status}
+		}
 	}
 	return cause, root
 }

@@ -48,8 +48,11 @@ func (j *Judge) Accepted(x scenario.Interaction, promise scenario.Promise) error
 	}
 	operation := j.Document.Serving(x.Method, x.Path)
 	isSuccess := operation == nil || operation.Succeeds(x.Status)
-	if isSuccess && x.Status < http.StatusBadRequest {
+	switch {
+	case isSuccess && x.Status < http.StatusBadRequest:
 		return nil
+	case j.leadsElsewhere(x):
+		return elsewhere
 	}
 	if x.Status >= http.StatusOK && x.Status < http.StatusMultipleChoices {
 		cause, root := undocumentedSuccess(j.nameOrMethod(x), x.Status)
@@ -59,6 +62,15 @@ func (j *Judge) Accepted(x scenario.Interaction, promise scenario.Promise) error
 	return j.broken(x, scenario.Broken{
 		Cause: cause, Root: root, Rank: scenario.Behaviour, Message: "the request is valid, but was refused",
 	})
+}
+
+// elsewhere is why a redirection that the document does not have shows nothing but that: it neither accepts nor refuses.
+const elsewhere scenario.NotTested = "the response leads elsewhere, and the document does not say so"
+
+// leadsElsewhere reports whether a response is a redirection that the document does not have, as a page of a login is.
+func (j *Judge) leadsElsewhere(x scenario.Interaction) bool {
+	operation := j.Document.Serving(x.Method, x.Path)
+	return x.Status/100 == 3 && x.Header.Get("Location") != "" && operation != nil && !operation.Lists(x.Status)
 }
 
 // holdsNot reports whether a response says that a condition of the request does not hold (RFC 9110,
@@ -76,6 +88,9 @@ func holdsNot(x scenario.Interaction) bool {
 // Refused returns an error unless a response refuses a request for a reason. promise is what the test is
 // about. The status alone decides; what the response says of the reason, only the options can judge.
 func (j *Judge) Refused(x scenario.Interaction, why scenario.Violation, promise scenario.Promise) error {
+	if j.leadsElsewhere(x) {
+		return elsewhere
+	}
 	if !why.Allows(x.Status) {
 		message := fmt.Sprintf("the request must be refused (%s) with one of %v", why.Kind, why.Statuses())
 		if x.Status >= http.StatusInternalServerError {

@@ -84,6 +84,22 @@ func TestOpen(t *testing.T) {
 	}
 }
 
+// A redirection that the document does not have neither accepts a request nor refuses it.
+func TestLeadsElsewhere(t *testing.T) {
+	t.Parallel()
+	judge := thingsJudge(t)
+	x := thing(302, "")
+	x.Header = http.Header{"Location": {"/login"}}
+	for _, err := range []error{
+		judge.Accepted(x, scenario.Promise{}),
+		judge.Refused(x, scenario.Violation{Kind: scenario.NoCredentials}, scenario.Promise{}),
+	} {
+		if _, isNotTested := errors.AsType[scenario.NotTested](err); !isNotTested {
+			t.Errorf("got %v, want that it is not tested", err)
+		}
+	}
+}
+
 // What libraries do the same everywhere has a root.
 func TestRoots(t *testing.T) {
 	t.Parallel()

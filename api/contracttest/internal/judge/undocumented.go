@@ -25,7 +25,7 @@ func (j *Judge) isDocumented(x scenario.Interaction) bool {
 
 // undocumented checks responses that no operation of the document describes, and says why there is none:
 //
-//   - an unknown path is 404;
+//   - an unknown path is 404, or 405 where only a page is;
 //   - a known path with a method that it does not offer is 404, or 405 with Allow;
 //   - OPTIONS of a known path, if the options promise it, is 204 with Allow.
 func (j *Judge) undocumented(x scenario.Interaction) (faults []scenario.Fault, why *scenario.Violation) {
@@ -33,6 +33,8 @@ func (j *Judge) undocumented(x scenario.Interaction) (faults []scenario.Fault, w
 	switch {
 	case j.isPage(x):
 		return nil, nil
+	case !isKnown && x.Status == http.StatusMethodNotAllowed && !j.exact(): // a page may be there
+		return nil, &scenario.Violation{Kind: scenario.UnknownPath}
 	case !isKnown && j.mayBeServed(x):
 		return noFailure("paths", x), nil
 	case !isKnown:
@@ -60,7 +62,8 @@ func (j *Judge) mayBeServed(x scenario.Interaction) bool {
 // isPage reports whether a response is a page for people. A service with a user interface may give that for any path.
 func (j *Judge) isPage(x scenario.Interaction) bool {
 	isHTML := strings.HasPrefix(x.Header.Get("Content-Type"), "text/html")
-	return isHTML && x.Method == http.MethodGet && x.Status == http.StatusOK && !j.exact()
+	isRead := x.Method == http.MethodGet || x.Method == http.MethodHead
+	return isHTML && isRead && x.Status == http.StatusOK && !j.exact()
 }
 
 // refused checks that a request is refused that no operation serves.

@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"maps"
 	"net/http"
 	"slices"
@@ -34,7 +35,7 @@ func (s *surroundings) canBeConfirmed(status int) bool {
 	case scenario.BodyKeyword:
 		return slices.Contains(wrongValue, status) && s.Operation.HasJSON()
 	case scenario.ParameterKeyword:
-		return slices.Contains(append(wrongValue, http.StatusNotFound), status) && s.named() != nil
+		return slices.Contains(append(wrongValue, http.StatusNotFound, http.StatusNotAcceptable), status) && s.named() != nil
 	}
 	return false
 }
@@ -100,30 +101,42 @@ func (s *surroundings) accepts(parameter *document.Parameter, value any) bool {
 	return s.Send(other.request(s.thing), scenario.Expectation{}).Status < http.StatusBadRequest
 }
 
-// confirm says what is wrong with a service that has refused a request, or why that shows nothing. The request is sent last,
-// so that a failure shows it.
+// confirm says what is wrong with a service that has refused a request, or why that shows nothing. What may store something that
+// has the names of the request comes after it.
 func (s *surroundings) confirm(sent scenario.Request) error {
 	if s.promise.Kind == scenario.ParameterKeyword {
 		return s.confirmParameter(sent)
 	}
 	body, _ := jsonvalue.Decode(sent.Body) // a test has written it
 	above, name := split(s.promise.Place)
-	if object := jsonvalue.Object(jsonvalue.Lookup(body, "#"+above)); object != nil {
-		if s.isAcceptedBeside(sent, above, s.alikes(above, object, name)) {
-			return scenario.NotTested("it is refused only beside other values, or at another time, and the document does not say which")
-		}
-		if number, isNumber := object[name].(json.Number); isNumber && strings.HasPrefix(string(number), "-") {
-			other := maps.Clone(object)
-			other[name] = minusOne
-			if !s.isAcceptedBeside(sent, above, []map[string]any{other}) {
-				return refusesNegative
-			}
-		}
-		if other, isOrdinary := s.ordinary(above, object, name); isOrdinary && !s.isAcceptedBeside(sent, above, other) {
-			return knowsSome(name)
+	object := jsonvalue.Object(jsonvalue.Lookup(body, "#"+above))
+	if object == nil {
+		return s.judge(s.Send(sent, scenario.Expectation{}))
+	}
+	if s.isAcceptedBeside(sent, above, s.alikes(above, object, name)) {
+		return scenario.NotTested("it is refused only beside other values, or at another time, and the document does not say which")
+	}
+	if number, isNumber := object[name].(json.Number); isNumber && strings.HasPrefix(string(number), "-") {
+		other := maps.Clone(object)
+		other[name] = minusOne
+		if !s.isAcceptedBeside(sent, above, []map[string]any{other}) {
+			return refusesNegative
 		}
 	}
-	return s.judge(s.Send(sent, scenario.Expectation{}))
+	other, isOrdinary := s.ordinary(above, object, name)
+	if isOrdinary && !s.isAcceptedBeside(sent, above, other) {
+		return knowsSome(name)
+	}
+	got := s.Send(sent, scenario.Expectation{})
+	broken, isBroken := errors.AsType[scenario.Broken](s.judge(got))
+	switch {
+	case !isBroken:
+		return s.judge(got)
+	case !isOrdinary && !s.isAcceptedBeside(sent, above, s.without(above, object, name)):
+		return refusedWithout
+	}
+	broken.Shown = &got
+	return broken
 }
 
 // split is the place of an object, and the name of one of its members.
@@ -150,6 +163,25 @@ func (s *surroundings) isAcceptedBeside(sent scenario.Request, above string, obj
 // shapeAt is the schema of an object in the body.
 func (s *surroundings) shapeAt(above string, object map[string]any) *schema.Schema {
 	return s.Values.ShapeOf(schema.At(s.Operation.BodySchema(), above), object)
+}
+
+// without is an object with the plainest value of a member, and one without the member, if that is optional.
+func (s *surroundings) without(above string, object map[string]any, name string) (others []map[string]any) {
+	shape := s.shapeAt(above, object)
+	if !slices.Contains(shape.Required, name) {
+		other := maps.Clone(object)
+		maps.DeleteFunc(other, func(member string, _ any) bool {
+			isUnnamed := name == schema.UnknownMember && shape.Properties[member] == nil
+			return member == name || isUnnamed
+		})
+		others = append(others, other)
+	}
+	if property := shape.Properties[name]; property != nil {
+		other := maps.Clone(object)
+		other[name] = s.Values.Base(property)
+		others = append(others, other)
+	}
+	return others
 }
 
 // yearsLater is how many years a date is moved. Most leap days have one so much later.

@@ -67,6 +67,9 @@ func (g *Generator) presence(wanted *schema.Schema, name string, property *schem
 		Value:   g.with(wanted, name, g.baseOf(name, property)),
 		Valid:   true,
 	}}
+	if g.IsGiven(name) && !isRequired(wanted, name) {
+		return all // an option gives it because the service needs it
+	}
 	without := g.with(wanted, name, nil)
 	delete(without, name)
 	return append(all, Variant{
