@@ -516,7 +516,7 @@ describe("the page", { concurrency: 2 }, () => {
 
     await page.locator("#tag").pressSequentially("aster");
     await until(() => page.locator("#tag-options option").evaluateAll((all) => all.map(({ value }) => value)), ["Asteraceae"], "suggestions");
-    await until(() => text(page, "#empty-text"), "No plant has “fICUS” in its name and has a tag that begins with “Aster”. Upper and lower case count in tags.");
+    await until(() => text(page, "#empty-text"), "No plant has “fICUS” in its name and has a tag that begins with “Aster”. Only the beginning of tags is searched, and upper and lower case count.");
     await page.locator("#search").fill("");
     const asters = species.filter(({ tag }) => tag === "Asteraceae");
     await until(() => ids(page), asters.map(({ id }) => id), "the plants with half a tag, in the order of tags");
@@ -1369,7 +1369,7 @@ describe("the page", { concurrency: 2 }, () => {
     await said("Not created: “Rosa alba”. it is out of order");
     assert.deepEqual(await fields(), ["Rosa alba", "Rosaceae", String(largest + 1)]);
     await look(page, "not created");
-    await page.unrouteAll();
+    await page.unrouteAll({ behavior: "wait" });
     await page.keyboard.press("Enter");
     await said(`Created “Rosa alba”, with the id ${largest + 1}.`);
     assert.equal((await api("GET", "/plants?name_prefix=Rosa%20alba")).length, 1, "the response was lost, not the plant");
@@ -1430,7 +1430,7 @@ describe("the page", { concurrency: 2 }, () => {
       assert.equal(await text(page, "#bulk-text"), `0 of ${found} plants …`, "a sign of work at once");
       assert.equal(await page.locator("#bulk-delete").evaluate((it) => getComputedStyle(it).cursor), "progress");
       release();
-      await page.unrouteAll();
+      await page.unrouteAll({ behavior: "wait" });
       await until(() => text(page, "#toast-text"), (it) => it.startsWith("Tagged"));
       const said = await text(page, "#toast-text");
       assert.match(said, new RegExp(`^Tagged “mine”: ${found - 2} plants. 2 plants stay as they are, “Acer 21[01]”, “Acer 21[10]”: changed or deleted by someone else meanwhile.$`));
