@@ -296,6 +296,7 @@ func (g *Group) Effect() (effect Effect, changed []int64) {
 			effect.Forget = append(effect.Forget, g.ids[i])
 		}
 		switch {
+		case outcome.removed && outcome.before == nil: // one of another server may be stored meanwhile, and is not this one
 		case outcome.removed:
 			effect.Remove = append(effect.Remove, g.ids[i])
 		case outcome.before == nil:

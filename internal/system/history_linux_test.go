@@ -148,6 +148,25 @@ func (h *histories) round(number int64, name string, inflict func()) {
 	inflict()
 	h.waitForMore(10 * historyClients)
 	stop()
+	h.readLast(ids)
+	h.check(name)
+	for _, id := range ids {
+		h.checkEntries(id)
+	}
+	for _, f := range h.followers {
+		wait.Until(h.t, "a follower has what is stored", func() bool {
+			if f.has(ids, h.final) {
+				return true
+			}
+			h.readLast(ids) // a write whose client has hung up may be stored only now
+			return false
+		})
+	}
+}
+
+// readLast reads plants from both servers after all clients have ended.
+func (h *histories) readLast(ids []int64) {
+	h.t.Helper()
 	for _, id := range ids {
 		for server := range h.servers {
 			wait.Until(h.t, "the service works", func() bool {
@@ -155,12 +174,11 @@ func (h *histories) round(number int64, name string, inflict func()) {
 			})
 		}
 	}
-	h.check(name)
-	for _, id := range ids {
-		h.checkEntries(id)
-	}
-	for _, f := range h.followers {
-		wait.Until(h.t, "a follower has what is stored", func() bool { return f.has(ids, h.final) })
+	for _, o := range h.history {
+		in, out := o.Input.(historyInput), o.Output.(historyOutput)
+		if o.ClientId == historyClients && out.Outcome != notKnown {
+			h.final[in.ID] = plantState{Exists: out.Outcome == succeeded, Plant: out.Plant}
+		}
 	}
 }
 
@@ -309,15 +327,9 @@ func (h *histories) send(
 	return program.ReadAll(h.web.Do(req.WithContext(ctx)))
 }
 
-// check checks the history of a round, and what its last reads say.
+// check checks the history of a round.
 func (h *histories) check(name string) {
 	h.t.Helper()
-	for _, o := range h.history {
-		in, out := o.Input.(historyInput), o.Output.(historyOutput)
-		if o.ClientId == historyClients && out.Outcome != notKnown { // the last reads
-			h.final[in.ID] = plantState{Exists: out.Outcome == succeeded, Plant: out.Plant}
-		}
-	}
 	switch result := porcupine.CheckOperationsTimeout(plantModel, h.history, wait.Limit/2); result {
 	case porcupine.Unknown:
 		h.undecided++

@@ -57,6 +57,35 @@ func TestPlantCreatedDuringWrite(t *testing.T) {
 	}
 }
 
+// A transaction that creates and deletes a plant deletes none that another program has created after its look at the plants: that
+// plant was acknowledged, and the history would not have it.
+func TestPlantCreatedBesideDelete(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	s := open(t, dsn)
+	conn := pgtest.Connect(t, dsn)
+	put := store.NewPlantRow(plant.Plant{ID: 1, Name: "put"}, nil)
+	isCreated := false
+	writes := []*pendingWrite{{Change: store.Change{IDs: []int64{1}, Decide: func(store.Stored) (store.Effect, error) {
+		if !isCreated { // it may run again
+			isCreated = true
+			_, err := conn.Exec(t.Context(), `INSERT INTO plants (id, name, version, created_at, updated_at) VALUES (1, 'first', 1, 1, 1)`)
+			must.NoError(t, err)
+		}
+		return store.Effect{Insert: []store.PlantRow{put}}, nil
+	}}}, {Change: store.Change{IDs: []int64{1}, Decide: func(stored store.Stored) (store.Effect, error) {
+		history := []plant.HistoryEntry{{Plant: *stored(1), Change: plant.Deleted, At: time.Now()}}
+		return store.Effect{Remove: []int64{1}, History: history}, nil
+	}}}}
+	for _, write := range writes {
+		write.deadline = time.Now().Add(wait.Limit)
+	}
+	must.NoError(t, s.runTogether(writes, &lane{}))
+	kept, err := s.Get(t.Context(), 1)
+	if err != nil || kept.Name != "first" {
+		t.Errorf("the plant of the other program is %+v, %v", kept, err)
+	}
+}
+
 // A write that the database refuses fails; the others of its transaction succeed.
 func TestRefusedWriteDoesNotFailOthers(t *testing.T) {
 	ctx := t.Context()
