@@ -15,9 +15,6 @@ const noOperation = "an operation that the document does not have"
 // CauseText is a cause as a person reads it: what is wrong, and not what a test expects. That of a root, which has blank fields,
 // says what its causes have in common.
 func CauseText(c scenario.Cause) string {
-	if c.Kind == scenario.OtherMediaType && c.Value == "" {
-		return fmt.Sprintf("a response of %dxx has no Content-Type", c.Status)
-	}
 	if format, isPlain := plainCauses[c.Kind]; isPlain {
 		operation := cmp.Or(c.Operation, noOperation)
 		return strings.NewReplacer("OPERATION", operation, "PLACE", c.Place, "STATUS", fmt.Sprint(c.Status),
@@ -29,6 +26,8 @@ func CauseText(c scenario.Cause) string {
 		return undocumentedOperation(c)
 	case scenario.Crashes:
 		return crash(c)
+	case scenario.OtherMediaType:
+		return otherMediaType(c)
 	case scenario.BrokenPromise:
 		return brokenPromise(c.Promise)
 	case scenario.WrongStatus:
@@ -71,7 +70,6 @@ var plainCauses = map[scenario.CauseKind]string{
 	scenario.ListedTwice:          "OPERATION: pages have a resource twice",
 	scenario.ListLacks:            "OPERATION: pages lack what exists",
 	scenario.UndocumentedStatus:   "the status STATUS is not documented",
-	scenario.OtherMediaType:       "a response of STATUSxx has another media type: VALUE",
 	scenario.WrongRefusal:         "OPERATION: VIOLATION: PLACE, KEYWORD",
 	scenario.OpenToOthers:         "OPERATION: one user gets at what another one has created",
 	scenario.AcceptsAnyMediaType:  "bodies of another media type are accepted",
@@ -128,6 +126,14 @@ func undocumentedOperation(c scenario.Cause) string {
 		return "the service has operations that the document does not have"
 	}
 	return fmt.Sprintf("the service has %s %s, and the document does not", c.Operation, c.Place)
+}
+
+// otherMediaType is the cause of a response with a media type that the document does not have, or with none.
+func otherMediaType(c scenario.Cause) string {
+	if c.Value == "" {
+		return fmt.Sprintf("a response of %dxx has no Content-Type", c.Status)
+	}
+	return fmt.Sprintf("a response of %dxx has another media type: %s", c.Status, c.Value)
 }
 
 // crash is the cause of a failure of the service.

@@ -100,8 +100,8 @@ func wrongStatus(keyword string, wanted int, message string) []scenario.Fault {
 	return []scenario.Fault{{Where: "status", Keyword: keyword, Message: message, Wanted: wanted}}
 }
 
-// allow fails unless there is an Allow header with the methods of the path. What else it lists, a request of another test has
-// shown; if the options say that everything must be as HTTP says, it lists no others.
+// allow fails unless there is an Allow header with the methods of the path. It may list others, which a request with that method
+// shows, unless the options say that everything must be as HTTP says.
 func (j *Judge) allow(x scenario.Interaction) []scenario.Fault {
 	lines := x.Header.Values("Allow")
 	isOne := len(lines) == 1 || !j.exact() // several are one list (RFC 9110, section 5.3)

@@ -62,9 +62,11 @@ const refusedWithout scenario.NotTested = "the request is refused without this v
 func (s *surroundings) confirmParameter(sent scenario.Request) error {
 	parameter := s.named()
 	wanted, _ := document.ParameterSchema(parameter)
-	without, _ := s.filled(s.Draft)
-	if without.Unset(parameter); !parameter.Required && s.Send(without.request(s.thing), scenario.Expectation{}).Status >= http.StatusBadRequest {
-		return refusedWithout
+	if without, _ := s.filled(s.Draft); !parameter.Required {
+		without.Unset(parameter)
+		if !s.isAccepted(without) {
+			return refusedWithout
+		}
 	}
 	if schema.TypeOf(s.shapeOf(wanted)) == "boolean" && (s.accepts(parameter, true) || s.accepts(parameter, false)) {
 		return scenario.NotTested("it is refused with one of true and false alone, and the document does not say when")
@@ -98,6 +100,11 @@ func (s *surroundings) accepts(parameter *document.Parameter, value any) bool {
 	other, _ := s.filled(s.Draft)
 	text, _ := document.Written(parameter, value) // as it could write the value that was refused
 	other.Set(parameter, text)
+	return s.isAccepted(other)
+}
+
+// isAccepted reports whether the service accepts another request in these surroundings.
+func (s *surroundings) isAccepted(other *single) bool {
 	return s.Send(other.request(s.thing), scenario.Expectation{}).Status < http.StatusBadRequest
 }
 
@@ -128,10 +135,11 @@ func (s *surroundings) confirm(sent scenario.Request) error {
 		return knowsSome(name)
 	}
 	got := s.Send(sent, scenario.Expectation{})
-	broken, isBroken := errors.AsType[scenario.Broken](s.judge(got))
+	wrong := s.judge(got)
+	broken, isBroken := errors.AsType[scenario.Broken](wrong)
 	switch {
 	case !isBroken:
-		return s.judge(got)
+		return wrong
 	case !isOrdinary && !s.isAcceptedBeside(sent, above, s.without(above, object, name)):
 		return refusedWithout
 	}

@@ -58,10 +58,11 @@ func (m *singleMaker) putInOrder() {
 	for _, demanded := range m.tests.promises {
 		seen[demanded] = false
 	}
-	clears := m.clears(m.operation) || m.deletesGiven(m.operation)
+	deletesGiven := m.deletesGiven(m.operation)
+	clears := deletesGiven || m.clears(m.operation)
 	for _, c := range m.tests.singles {
 		switch {
-		case c.order == plain && !m.deletesGiven(m.operation): // it stays there
+		case c.order == plain && !deletesGiven: // it stays there
 		case clears:
 			c.order = clearing
 		case c.isOfRobustness():

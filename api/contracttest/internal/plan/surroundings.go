@@ -79,8 +79,8 @@ func (s *surroundings) create() {
 	}
 }
 
-// lookForFailure looks, before the first robustness test of a path, whether the operation fails with any value there. Then the value is
-// not why.
+// lookForFailure looks, before the first robustness test of a path, whether the operation fails with the plainest value there, too.
+// Then the value is not why.
 func (s *surroundings) lookForFailure() {
 	if !s.isOfRobustness() || s.named() == nil || s.named().In != "path" || s.Lessons.Of(s.Operation).IsLookedAt {
 		return

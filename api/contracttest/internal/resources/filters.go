@@ -185,7 +185,7 @@ func (s *Set) boundedMember(l *List, parameter *document.Parameter, items *schem
 // isNamedIn reports whether a description has the name of a member, or a longer or a shorter form of it: "that open on this day
 // or later" names opens. Words of less than four letters are no form of another one.
 func isNamedIn(description, name string) bool {
-	name = strings.ToLower(PlainName(name))
+	name = PlainName(name)
 	return slices.ContainsFunc(wordOfName.FindAllString(strings.ToLower(description), -1), func(word string) bool {
 		isLong := min(len(word), len(name)) > 3
 		return word == name || isLong && (strings.HasPrefix(name, word) || strings.HasPrefix(word, name))
