@@ -39,6 +39,7 @@ func TestRightServices(t *testing.T) {
 		"two-schemes":            {service: twoSchemes, header: basic},
 		"wrapped":                {service: wrapped},
 		"tokens":                 {service: messages, header: http.Header{"X-Key": {"client"}}},
+		"reports":                {service: reports},
 	} {
 		document, err := os.ReadFile("testdata/believed/" + name + ".yaml")
 		must.NoError(t, err)

@@ -17,11 +17,60 @@ import (
 )
 
 // A valid value may be refused for what no document says: the end is before the begin, or the name is not one of those that
-// the service knows. So a refusal is confirmed before it is a fault: other requests with the same value, or with an ordinary
-// value in its place, must be refused, or accepted, too.
+// the service knows. So a refusal is confirmed before it is a fault. Controls are requests that differ from the refused one by a
+// value, and each of them may show another reason.
 //
 //	POST /trips {"begin": "2026-11-20", "end": "2024-02-29"}   422
 //	POST /trips {"begin": "2024-02-29", "end": "2024-02-29"}   201: the end alone is not the reason
+
+// control is a reason for a refusal that other requests show.
+type control struct {
+	others []scenario.Request // none: it shows nothing
+	shows  outcome
+	why    scenario.NotTested
+}
+
+// outcome is what the requests of a control show the reason with.
+type outcome bool
+
+const (
+	oneAccepted  outcome = true
+	noneAccepted outcome = false
+)
+
+const (
+	refusedWithout    scenario.NotTested = "the request is refused without this value, too, for a reason that the document does not say"
+	refusedBeside     scenario.NotTested = "it is refused only beside other values, or at another time, and the document does not say which"
+	refusesNegative   scenario.NotTested = "the service refuses -1, too, and the document has no minimum"
+	refusesOneBoolean scenario.NotTested = "it is refused with one of true and false alone, and the document does not say when"
+)
+
+// knowsSome is why a refusal shows nothing if an ordinary value is refused, too.
+func knowsSome(name string) scenario.NotTested {
+	return scenario.NotTested("the service refuses an ordinary " + name + ", too: give one that it knows with --value " + name + "=…")
+}
+
+// confirm says what is wrong with a service that has refused a request, or why that shows nothing. The request comes first: a
+// control may store something that has its names.
+func (s *surroundings) confirm(sent scenario.Request) error {
+	again := s.Send(sent, scenario.Expectation{})
+	wrong := s.judge(again)
+	broken, isBroken := errors.AsType[scenario.Broken](wrong)
+	if !isBroken {
+		return wrong
+	}
+	controls := s.bodyControls
+	if s.promise.Kind == scenario.ParameterKeyword {
+		controls = s.parameterControls
+	}
+	for _, control := range controls(sent) {
+		if len(control.others) > 0 && slices.ContainsFunc(control.others, s.isAccepted) == bool(control.shows) {
+			return control.why
+		}
+	}
+	broken.Shown = &again
+	return broken
+}
 
 // wrongValue are statuses that say that something in a request is wrong.
 var wrongValue = []int{http.StatusBadRequest, http.StatusUnprocessableEntity}
@@ -40,9 +89,13 @@ func (s *surroundings) canBeConfirmed(status int) bool {
 	return false
 }
 
-// knowsSome is why a refusal shows nothing if an ordinary value is refused, too.
-func knowsSome(name string) error {
-	return scenario.NotTested("the service refuses an ordinary " + name + ", too: give one that it knows with --value " + name + "=…")
+// takenElsewhere are statuses of requests whose values are right: what else exists, or happens, is in their way.
+var takenElsewhere = []int{http.StatusConflict, http.StatusPreconditionFailed, http.StatusLocked}
+
+// isAccepted reports whether the service accepts the values of another request.
+func (s *surroundings) isAccepted(other scenario.Request) bool {
+	status := s.Send(other, scenario.Expectation{}).Status
+	return status < http.StatusBadRequest || slices.Contains(takenElsewhere, status)
 }
 
 // named is the parameter of the query or the path that a test is about, or a part of it, or nil. One that names what the test
@@ -55,139 +108,84 @@ func (s *surroundings) named() *document.Parameter {
 	return cmp.Or(s.Operation.Parameter("query", name), s.Operation.Parameter("path", name))
 }
 
-// refusedWithout is why the refusal of a value shows nothing if the request is refused without it, too.
-const refusedWithout scenario.NotTested = "the request is refused without this value, too, for a reason that the document does not say"
-
-// confirmParameter is confirm for a parameter of the query or the path.
-func (s *surroundings) confirmParameter(sent scenario.Request) error {
+// parameterControls are the controls of a parameter of the query or the path.
+func (s *surroundings) parameterControls(scenario.Request) []control {
 	parameter := s.named()
 	wanted, _ := document.ParameterSchema(parameter)
+	shape := s.shapeOf(wanted)
+	with := func(value any) scenario.Request {
+		other, _ := s.filled(s.Draft)
+		text, _ := document.Written(parameter, value) // as it could write the value that was refused
+		other.Set(parameter, text)
+		return other.request(s.thing)
+	}
+	var all []control
 	if without, _ := s.filled(s.Draft); !parameter.Required {
 		without.Unset(parameter)
-		if !s.isAccepted(without) {
-			return refusedWithout
-		}
+		all = append(all, control{[]scenario.Request{without.request(s.thing)}, noneAccepted, refusedWithout})
 	}
-	if schema.TypeOf(s.shapeOf(wanted)) == "boolean" && (s.accepts(parameter, true) || s.accepts(parameter, false)) {
-		return scenario.NotTested("it is refused with one of true and false alone, and the document does not say when")
+	if schema.TypeOf(shape) == "boolean" {
+		all = append(all, control{[]scenario.Request{with(true), with(false)}, oneAccepted, refusesOneBoolean})
 	}
-	if s.isNegative(parameter, wanted) && !s.accepts(parameter, minusOne) {
-		return refusesNegative
+	if schema.IsNumber(shape) && isNegative(s.valueOf(parameter)) {
+		all = append(all, control{[]scenario.Request{with(minusOne)}, noneAccepted, refusesNegative})
 	}
-	if value, isOrdinary := s.ordinaryValue(wanted); isOrdinary && !s.accepts(parameter, value) {
-		return knowsSome(parameter.Name)
+	if value, isOrdinary := s.ordinary(parameter.Name, wanted); isOrdinary {
+		all = append(all, control{[]scenario.Request{with(value)}, noneAccepted, knowsSome(parameter.Name)})
 	}
-	return s.judge(s.Send(sent, scenario.Expectation{}))
+	return all
+}
+
+// valueOf is the text of a parameter without its name.
+func (s *surroundings) valueOf(parameter *document.Parameter) string {
+	text := s.Text(parameter)
+	if _, value, isPair := strings.Cut(text, "="); isPair {
+		return value
+	}
+	return text
 }
 
 // minusOne is the negative number that a service refuses only if it refuses all of them.
 const minusOne = json.Number("-1")
 
-// refusesNegative is why the refusal of a negative number shows nothing but that the document has no minimum.
-const refusesNegative scenario.NotTested = "the service refuses -1, too, and the document has no minimum"
+func isNegative(number string) bool { return strings.HasPrefix(number, "-") }
 
-// isNegative reports whether a parameter is a number below 0.
-func (s *surroundings) isNegative(parameter *document.Parameter, wanted *schema.Schema) bool {
-	_, value, isPair := strings.Cut(s.Text(parameter), "=")
-	if !isPair {
-		value = s.Text(parameter)
+// bodyControls are the controls of a member of the body.
+func (s *surroundings) bodyControls(sent scenario.Request) (all []control) {
+	m := s.memberIn(sent)
+	if m.object == nil {
+		return nil
 	}
-	return schema.IsNumber(s.shapeOf(wanted)) && strings.HasPrefix(value, "-")
+	beside := append(s.alikes(m), s.besideOneMore(m)...)
+	all = append(all, control{s.requests(sent, m, beside), oneAccepted, refusedBeside})
+	if number, isNumber := m.object[m.name].(json.Number); isNumber && isNegative(string(number)) {
+		all = append(all, control{s.requests(sent, m, []map[string]any{m.with(minusOne)}), noneAccepted, refusesNegative})
+	}
+	_, has := m.object[m.name]
+	if value, isOrdinary := s.ordinary(m.name, m.property()); has && isOrdinary {
+		return append(all, control{s.requests(sent, m, []map[string]any{m.with(value)}), noneAccepted, knowsSome(m.name)})
+	}
+	return append(all, control{s.requests(sent, m, s.without(m)), noneAccepted, refusedWithout})
 }
 
-// accepts reports whether the service accepts the request with another value of a parameter.
-func (s *surroundings) accepts(parameter *document.Parameter, value any) bool {
-	other, _ := s.filled(s.Draft)
-	text, _ := document.Written(parameter, value) // as it could write the value that was refused
-	other.Set(parameter, text)
-	return s.isAccepted(other)
-}
-
-// isAccepted reports whether the service accepts another request in these surroundings.
-func (s *surroundings) isAccepted(other *single) bool {
-	return s.Send(other.request(s.thing), scenario.Expectation{}).Status < http.StatusBadRequest
-}
-
-// confirm says what is wrong with a service that has refused a request, or why that shows nothing. What may store something that
-// has the names of the request comes after it.
-func (s *surroundings) confirm(sent scenario.Request) error {
-	if s.promise.Kind == scenario.ParameterKeyword {
-		return s.confirmParameter(sent)
-	}
-	body, _ := jsonvalue.Decode(sent.Body) // a test has written it
-	above, name := split(s.promise.Place)
-	object := jsonvalue.Object(jsonvalue.Lookup(body, "#"+above))
-	if object == nil {
-		return s.judge(s.Send(sent, scenario.Expectation{}))
-	}
-	if s.isAcceptedBeside(sent, above, s.alikes(above, object, name)) {
-		return scenario.NotTested("it is refused only beside other values, or at another time, and the document does not say which")
-	}
-	if number, isNumber := object[name].(json.Number); isNumber && strings.HasPrefix(string(number), "-") {
-		other := maps.Clone(object)
-		other[name] = minusOne
-		if !s.isAcceptedBeside(sent, above, []map[string]any{other}) {
-			return refusesNegative
+// requests are a request with each of some objects in place of the one with a member, if the document allows it.
+func (s *surroundings) requests(sent scenario.Request, m member, objects []map[string]any) (all []scenario.Request) {
+	for _, object := range objects {
+		if body := m.bodyWith(object); s.Values.Fits(s.Operation.BodySchema(), body) {
+			sent.Body = jsonvalue.Encode(body)
+			all = append(all, sent)
 		}
 	}
-	other, isOrdinary := s.ordinary(above, object, name)
-	if isOrdinary && !s.isAcceptedBeside(sent, above, other) {
-		return knowsSome(name)
-	}
-	got := s.Send(sent, scenario.Expectation{})
-	wrong := s.judge(got)
-	broken, isBroken := errors.AsType[scenario.Broken](wrong)
-	switch {
-	case !isBroken:
-		return wrong
-	case !isOrdinary && !s.isAcceptedBeside(sent, above, s.without(above, object, name)):
-		return refusedWithout
-	}
-	broken.Shown = &got
-	return broken
-}
-
-// split is the place of an object, and the name of one of its members.
-func split(place string) (above, name string) {
-	i := strings.LastIndexByte(place, '/')
-	return place[:i], jsonvalue.Unescape(place[i+1:])
-}
-
-// isAcceptedBeside reports whether the service accepts a request with one of some objects at a place of its body.
-func (s *surroundings) isAcceptedBeside(sent scenario.Request, above string, objects []map[string]any) bool {
-	return slices.ContainsFunc(objects, func(other map[string]any) bool {
-		body, _ := jsonvalue.Decode(sent.Body) // it has been decoded
-		object := jsonvalue.Object(jsonvalue.Lookup(body, "#"+above))
-		clear(object)
-		maps.Copy(object, other)
-		if !s.Values.Fits(s.Operation.BodySchema(), body) {
-			return false
-		}
-		sent.Body = jsonvalue.Encode(body)
-		return s.Send(sent, scenario.Expectation{}).Status < http.StatusBadRequest
-	})
-}
-
-// shapeAt is the schema of an object in the body.
-func (s *surroundings) shapeAt(above string, object map[string]any) *schema.Schema {
-	return s.Values.ShapeOf(schema.At(s.Operation.BodySchema(), above), object)
+	return all
 }
 
 // without is an object with the plainest value of a member, and one without the member, if that is optional.
-func (s *surroundings) without(above string, object map[string]any, name string) (others []map[string]any) {
-	shape := s.shapeAt(above, object)
-	if !slices.Contains(shape.Required, name) {
-		other := maps.Clone(object)
-		maps.DeleteFunc(other, func(member string, _ any) bool {
-			isUnnamed := name == schema.UnknownMember && shape.Properties[member] == nil
-			return member == name || isUnnamed
-		})
-		others = append(others, other)
+func (s *surroundings) without(m member) (others []map[string]any) {
+	if !slices.Contains(m.shape.Required, m.name) {
+		others = append(others, m.absent())
 	}
-	if property := shape.Properties[name]; property != nil {
-		other := maps.Clone(object)
-		other[name] = s.Values.Base(property)
-		others = append(others, other)
+	if property := m.property(); property != nil {
+		others = append(others, m.with(s.Values.Base(property)))
 	}
 	return others
 }
@@ -197,13 +195,12 @@ const yearsLater = 8
 
 // alikes are an object without what is optional, and, if it has a member, with the value of that in all members of the same type
 // and format. A date is also moved: it may be refused because it is past.
-func (s *surroundings) alikes(above string, object map[string]any, name string) []map[string]any {
-	shape := s.shapeAt(above, object)
-	of := s.shapeOf(schema.Of(shape.Properties[name]))
-	least := maps.Clone(object)
-	maps.DeleteFunc(least, func(other string, _ any) bool { return other != name && !slices.Contains(shape.Required, other) })
+func (s *surroundings) alikes(m member) []map[string]any {
+	of := s.shapeOf(schema.Of(m.property()))
+	least := maps.Clone(m.object)
+	maps.DeleteFunc(least, func(other string, _ any) bool { return other != m.name && !slices.Contains(m.shape.Required, other) })
 	all := []map[string]any{least}
-	value, has := object[name]
+	value, has := m.object[m.name]
 	if !has {
 		return all
 	}
@@ -212,9 +209,9 @@ func (s *surroundings) alikes(above string, object map[string]any, name string) 
 		alike = append(alike, later)
 	}
 	for _, value := range alike {
-		same := maps.Clone(object)
-		for other := range object {
-			property := s.shapeOf(schema.Of(shape.Properties[other]))
+		same := maps.Clone(m.object)
+		for other := range m.object {
+			property := s.shapeOf(schema.Of(m.shape.Properties[other]))
 			isAlike := schema.TypeOf(property) == schema.TypeOf(of) && schema.FormatOf(property) == schema.FormatOf(of)
 			if isAlike && s.Values.Fits(property, value) {
 				same[other] = value
@@ -225,19 +222,23 @@ func (s *surroundings) alikes(above string, object map[string]any, name string) 
 	return all
 }
 
-// ordinary is an object with an ordinary value as a member.
-func (s *surroundings) ordinary(above string, object map[string]any, name string) (others []map[string]any, isOrdinary bool) {
-	if _, has := object[name]; !has {
-		return nil, false
+// mostBeside is how many members are tried beside another one.
+const mostBeside = 8
+
+// besideOneMore are an object with each of the members that it may have and has not: what is left out, or has a value, may ask for
+// another one.
+func (s *surroundings) besideOneMore(m member) (others []map[string]any) {
+	for _, name := range slices.Sorted(maps.Keys(m.shape.Properties)) {
+		property := m.shape.Properties[name]
+		_, has := m.object[name]
+		if has || name == m.name || s.Values.IsAbsent(property) || len(others) == mostBeside {
+			continue
+		}
+		other := maps.Clone(m.object)
+		other[name] = s.Values.Base(property)
+		others = append(others, other)
 	}
-	of := s.shapeOf(schema.Of(s.shapeAt(above, object).Properties[name]))
-	value, isOrdinary := s.ordinaryValue(of)
-	if day, isDate := values.Moved(schema.FormatOf(of), s.Values.Base(of), 0, cmp.Or(values.PlaceInOrder(name), 1)); isDate {
-		value, isOrdinary = day, true
-	}
-	other := maps.Clone(object)
-	other[name] = value
-	return []map[string]any{other}, isOrdinary
+	return others
 }
 
 // shapeOf is what a schema says of a value that is not null.
@@ -245,17 +246,24 @@ func (s *surroundings) shapeOf(of *schema.Schema) *schema.Schema {
 	return s.Values.WithoutNull(s.Values.Flatten(of))
 }
 
-// ordinaryValue is a text at no edge of a schema, that no other test has sent, or an array with one, or false if there is none.
-func (s *surroundings) ordinaryValue(of *schema.Schema) (value any, isOrdinary bool) {
+// ordinary is a value at no edge of a schema, or false if no service can be meant to know only some: a text that no other test has
+// sent, a day beside the plainest one, or an array or an object of such.
+func (s *surroundings) ordinary(name string, of *schema.Schema) (value any, isOrdinary bool) {
+	of = schema.Of(of)
 	shape := s.shapeOf(of)
-	if schema.TypeOf(shape) == "array" {
-		item, isOrdinary := s.ordinaryValue(schema.Of(shape.Items2020))
+	switch {
+	case schema.TypeOf(shape) == "array":
+		item, isOrdinary := s.ordinary(name, shape.Items2020)
 		return []any{item}, isOrdinary && s.Values.Fits(of, []any{item})
-	}
-	isText := schema.TypeOf(shape) == "string" && schema.FormatOf(shape) == "" && len(schema.ValuesOf(shape)) == 0
-	if !isText {
+	case schema.TypeOf(shape) == "object":
+		value = s.Values.Base(shape)
+		return value, s.Values.Fits(of, value)
+	case schema.TypeOf(shape) != "string" || len(schema.ValuesOf(shape)) > 0:
 		return nil, false
 	}
+	if day, isDate := values.Moved(schema.FormatOf(shape), s.Values.Base(shape), 0, cmp.Or(values.PlaceInOrder(name), 1)); isDate {
+		return day, s.Values.Fits(of, day)
+	}
 	text, isMade := s.Values.Fresh(shape, nil).(string)
-	return text, isMade && s.Values.Fits(shape, text)
+	return text, isMade && s.Values.Fits(of, text)
 }
