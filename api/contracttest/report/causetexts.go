@@ -56,7 +56,7 @@ func CauseText(c scenario.Cause) string {
 var plainCauses = map[scenario.CauseKind]string{
 	scenario.Unavailable:          "the service responds with STATUS",
 	scenario.CredentialsCrash:     "wrong credentials give STATUS",
-	scenario.ParameterCrash:       "an invalid parameter PLACE gives STATUS",
+	scenario.ParameterCrash:       "a value of parameter PLACE gives STATUS",
 	scenario.PathCrash:            "a path with VALUE gives STATUS",
 	scenario.BodyCrash:            "the body TEXT gives STATUS",
 	scenario.AnnouncedBodyCrash:   "the media type VALUE without a body gives STATUS",

@@ -55,14 +55,18 @@ func (j *Judge) crash(x scenario.Interaction, asked Asked) (cause, root scenario
 	own := CrashOf(j.Name(x), x.Status)
 	why := asked.Violation
 	always, _ := j.failing.Load(j.Name(x))
-	isUnasked := why == nil || always == x.Status || x.Status == http.StatusServiceUnavailable
 	switch {
-	case isUnasked:
+	case always == x.Status, x.Status == http.StatusServiceUnavailable:
+		return own, rootOfCrash(x)
+	case why == nil && asked.Promise.Kind == scenario.ParameterKeyword: // one mistake fails on valid values and on others
+		name, _, _ := strings.Cut(asked.Promise.Place, "/")
+		return j.parameterCrash(x, "", name)
+	case why == nil:
 		return own, rootOfCrash(x)
 	case why.IsOfCredentials():
 		return scenario.Cause{Kind: scenario.CredentialsCrash, Status: x.Status}, root
 	case why.Kind == scenario.InvalidParameter:
-		return j.parameterCrash(x, why)
+		return j.parameterCrash(x, why.In, path.Base(why.Pointer))
 	case why.In == "body" && why.Pointer == "":
 		return own, rootOfBody(x)
 	}
@@ -71,15 +75,14 @@ func (j *Judge) crash(x scenario.Interaction, asked Asked) (cause, root scenario
 
 // parameterCrash is the cause of a crash on a parameter. Operations that share one share the code that reads it; those with one
 // of the same name often do, and all of them what decodes their paths.
-func (j *Judge) parameterCrash(x scenario.Interaction, why *scenario.Violation) (cause, root scenario.Cause) {
-	name := path.Base(why.Pointer)
+func (j *Judge) parameterCrash(x scenario.Interaction, in, name string) (cause, root scenario.Cause) {
 	root = scenario.Cause{Kind: scenario.ParameterCrash, Place: name, Status: x.Status}
 	cause = CrashOf(j.Name(x), x.Status)
-	if j.isShared(x, why.In, name) {
+	if j.isShared(x, in, name) {
 		cause = root
 	}
 	for _, value := range []string{"%00", "%FF"} {
-		if why.In == "path" && strings.Contains(x.Path, value) {
+		if in == "path" && strings.Contains(x.Path, value) {
 			root = scenario.Cause{Kind: scenario.PathCrash, Value: value, Status: x.Status}
 		}
 	}

@@ -56,11 +56,10 @@ const noResource scenario.NotTested = "it needs something that exists, and no te
 // checkNotFound checks the response to a request whose path names nothing. A service that looks for that first
 // need not see the body. But it has read the parameters, or it would have refused the right ones.
 func (s *surroundings) checkNotFound(x scenario.Interaction) error {
-	isOfParameter := s.promise.Kind == scenario.ParameterKeyword || s.promise.Kind == scenario.ParameterRobustness
 	switch {
 	case s.why != nil && s.why.Allows(x.Status):
 		return s.Judge.Refused(x, *s.why, s.promise)
-	case s.why == nil && isOfParameter:
+	case s.why == nil && s.isOfParameter():
 		return nil
 	}
 	return noResource

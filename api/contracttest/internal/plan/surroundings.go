@@ -32,11 +32,16 @@ type surroundings struct {
 // run creates what the request needs, sends it, and checks the response and what has changed.
 func (s *surroundings) run() {
 	s.create()
-	s.lookForFailure()
+	if s.promise.Kind == scenario.ParameterRobustness && s.isOfPath() {
+		s.lookForFailure()
+	}
 	filled, needs := s.filled(s.Draft)
 	s.needs = needs
 	sent := filled.request(s.thing)
 	got := s.Send(sent, scenario.Expectation{Wrong: cmp.Or(s.why, s.changed)})
+	if got.Status >= http.StatusInternalServerError && s.isOfParameter() {
+		s.lookForFailure()
+	}
 	wrong := s.judge(got)
 	if _, isBroken := errors.AsType[scenario.Broken](wrong); isBroken && s.canBeConfirmed(got.Status) {
 		wrong = s.confirm(sent)
@@ -79,16 +84,28 @@ func (s *surroundings) create() {
 	}
 }
 
-// lookForFailure looks, before the first robustness test of a path, whether the operation fails with the plainest value there, too.
-// Then the value is not why.
+// isOfParameter reports whether a test is about a value of a parameter.
+func (s *surroundings) isOfParameter() bool {
+	return s.promise.Kind == scenario.ParameterKeyword || s.promise.Kind == scenario.ParameterRobustness
+}
+
+// isOfPath reports whether a test is about a value in the path that names nothing that it has created.
+func (s *surroundings) isOfPath() bool { return s.named() != nil && s.named().In == "path" }
+
+// lookForFailure looks, once for each operation, whether the plainest request fails, too. Then no value of a parameter is why.
+// It looks before the first robustness test of a path, because what a path names decides most, or else after a failure.
 func (s *surroundings) lookForFailure() {
-	if !s.isOfRobustness() || s.named() == nil || s.named().In != "path" || s.Lessons.Of(s.Operation).IsLookedAt {
+	if s.Lessons.Of(s.Operation).IsLookedAt {
 		return
 	}
 	s.Lessons.Teach(s.Operation, func(l *lessons.Lesson) { l.IsLookedAt = true })
-	text, _ := s.Draft.Values.BaseParameter(s.named())
 	plain, _ := s.filled(s.Draft)
-	plain.Set(s.named(), text)
+	if parameter := s.named(); parameter != nil && parameter.Required {
+		text, _ := s.Draft.Values.BaseParameter(parameter)
+		plain.Set(parameter, text)
+	} else if parameter != nil {
+		plain.Unset(parameter)
+	}
 	if got := s.Send(plain.request(s.thing), scenario.Expectation{}); got.Status >= http.StatusInternalServerError {
 		s.Judge.NoteFailing(s.Operation.ID, got.Status)
 	}
