@@ -30,11 +30,12 @@ func checkContents(path string) (found contents, err error) {
 	// Other programs may change the files in between. What is wrong is wrong each time.
 	const attempts = 5
 	for range attempts {
+		log := readLog(path) // before the page: a checkpoint writes that before it empties the log
 		page, readable := readFirstPage(path)
 		if readable != nil {
-			return contents{log: readLog(path)}, nil // SQLite explains the error
+			return contents{log: log}, nil // SQLite explains the error
 		}
-		found = contents{page, readJournal(path), readLog(path)}
+		found = contents{page, readJournal(path), log}
 		if err := found.checkOurs(); err != nil {
 			return found, err // no program changes that
 		}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"zombiezen.com/go/sqlite"
+
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/testing/expect"
 	"github.com/plantstore/plantstore/internal/testing/must"
@@ -36,6 +38,38 @@ func TestOpenReadOnly(t *testing.T) {
 	} {
 		expect.Error(t, name, write(), plant.ErrUnavailable)
 	}
+}
+
+// A store that is a moment old has its first page in the log alone. A checkpoint that empties the log while the files are looked at
+// makes no other file of it.
+func TestOpenDuringFirstCheckpoint(t *testing.T) {
+	t.Parallel()
+	rounds := 100
+	if testing.Short() {
+		rounds = 20
+	}
+	for range rounds {
+		path := filepath.Join(t.TempDir(), "plants.db")
+		s := openStore(t, path)
+		isCopied := make(chan error, 1)
+		go func() { isCopied <- withConnection(t.Context(), s.writer, emptyLog) }()
+		for copied := false; !copied; {
+			select {
+			case err := <-isCopied:
+				must.NoError(t, err)
+				copied = true
+			default:
+			}
+			if _, err := checkStored(path); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func emptyLog(conn *sqlite.Conn) error {
+	_, _, _, err := checkpoint(conn, "TRUNCATE")
+	return err
 }
 
 // A service of a user that cannot write the files cannot ask SQLite about the log, which the
