@@ -3,16 +3,11 @@ package scenario
 import (
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 )
@@ -143,44 +138,4 @@ func shares(value string, secret []string) bool {
 func (x Interaction) variable(header string) string {
 	name := strings.TrimPrefix(string(x.User)+"_"+header, "_")
 	return strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
-}
-
-// mostOfBody is how much of the body of a request Curl shows.
-const mostOfBody = 4 << 10
-
-// Curl returns a command line that repeats the request.
-func (x Interaction) Curl() string {
-	line := "curl -i -X " + x.Method + " " + ShellQuote(x.URL)
-	if strings.Contains(x.Path, "/.") {
-		line += " --path-as-is"
-	}
-	for _, name := range slices.Sorted(maps.Keys(x.RequestHeader)) {
-		for _, value := range x.RequestHeader[name] {
-			line += " -H " + curlHeader(name, value, x.variable(name))
-		}
-	}
-	if len(x.RequestBody) > 0 {
-		line += " --data-binary " + ShellQuote(string(x.RequestBody[:min(len(x.RequestBody), mostOfBody)]))
-	}
-	if more := len(x.RequestBody) - mostOfBody; more > 0 {
-		line += fmt.Sprintf(" # and %d bytes more", more)
-	}
-	return line
-}
-
-// curlHeader quotes a header so that the shell fills in a variable, and nothing else.
-func curlHeader(name, value, variable string) string {
-	if value == "$"+variable || strings.Contains(value, "${"+variable) {
-		return `"` + name + ": " + value + `"`
-	}
-	return ShellQuote(name + ": " + value)
-}
-
-// ShellQuote quotes a text for a shell, in one line.
-func ShellQuote(text string) string {
-	if utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl) {
-		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
-	}
-	escaped := strconv.QuoteToGraphic(text)
-	return "$'" + strings.ReplaceAll(escaped[1:len(escaped)-1], "'", `\'`) + "'"
 }

@@ -1,10 +1,13 @@
 package scenario
 
 import (
+	"context"
 	"fmt"
 	"net/http"
+	"os/exec"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A response is read as one object, of which a number is the text with which it is written.
@@ -114,12 +117,30 @@ func TestCurl(t *testing.T) {
 		{"headers", Interaction{RequestHeader: http.Header{"X-B": {"2", "3"}, "X-A": {"1"}}}, ` -H 'X-A: 1' -H 'X-B: 2' -H 'X-B: 3'`},
 		{"secrets", Interaction{RequestHeader: http.Header{"X-A": {"$X_A"}, "X-B": {"${X_B%?}"}, "X-C": {"$X_A"}}}, ` -H "X-A: $X_A" -H "X-B: ${X_B%?}" -H 'X-C: $X_A'`},
 		{"the longest body", Interaction{RequestBody: []byte(strings.Repeat("x", 4096))}, " --data-binary '" + strings.Repeat("x", 4096) + "'"},
-		{"a longer one", Interaction{RequestBody: []byte(strings.Repeat("x", 4097))}, " --data-binary '" + strings.Repeat("x", 4096) + "' # and 1 bytes more"},
+		{"a longer one", Interaction{RequestBody: []byte(`["` + strings.Repeat("x", 4096) + `"]`)}, ` --data-binary @<(printf %s '["'; printf 'x%.0s' {1..4096}; printf %s '"]')`},
+		{"one that is not repeated", Interaction{RequestBody: []byte(strings.Repeat("xy", 2049))}, " --data-binary '" + strings.Repeat("xy", 2048) + "' # and 2 bytes more"},
 	} {
 		c.x.Method = http.MethodPost
 		c.x.URL = "http://a.example/x"
 		if got := c.x.Curl(); got != begin+c.want {
 			t.Errorf("%s:\n%s, want\n%s", c.name, got, begin+c.want)
+		}
+	}
+}
+
+// The commands write a long body.
+func TestLongBody(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{
+		strings.Repeat("x", 200_000), `{"it's": "` + strings.Repeat("蘭", 3000) + `%s\", "n": ` + strings.Repeat("7", 5000) + "}",
+	} {
+		line := Interaction{Method: http.MethodPost, URL: "http://a.example", RequestBody: []byte(body)}.Curl()
+		_, argument, _ := strings.Cut(line, "--data-binary @")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		got, err := exec.CommandContext(ctx, "bash", "-c", "cat "+argument).Output()
+		if err != nil || string(got) != body || len(line) > 300 {
+			t.Errorf("a line of %d bytes writes %d of %d bytes, %v", len(line), len(got), len(body), err)
 		}
 	}
 }
