@@ -272,7 +272,7 @@ func (c *Contract) Report() Report {
 		Seed:     c.seed,
 		Stub:     c.plan.Resources.Stub(),
 
-		Warnings:    []string{c.runner.CredentialsEnded(), c.runner.WaitedFor()},
+		Warnings:    []string{c.runner.CredentialsEnded(), c.runner.NotWaitedFor()},
 		NotInferred: c.plan.Resources.NotInferred(),
 	}
 	for _, operation := range c.document.Operations {

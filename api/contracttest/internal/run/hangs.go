@@ -37,7 +37,7 @@ type hangs struct {
 	blocking, blocked string
 	silence           time.Time // since when nothing responds; zero: it does
 	operations        map[string]*responses
-	atEnd             string // what was waiting at the end of the run
+	notWaited         string // what has waited, and not to the end
 }
 
 // responses is how an operation responds.
@@ -134,24 +134,24 @@ func (h *hangs) hung(operation string, request scenario.Request) error {
 	return nil
 }
 
-// endsWith notes what was waiting at the end of the run, unless a hang was found: it may be right, but there may be no other sign of
-// one.
-func (h *hangs) endsWith(request scenario.Request, waited time.Duration) {
+// noteWait notes a response that was not waited for, unless a hang was found: it may be right to take so long, but there may be no
+// other sign of a hang.
+func (h *hangs) noteWait(request scenario.Request, waited time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if waited >= time.Second && h.blocking == "" {
-		h.atEnd = fmt.Sprintf("%s %s, for %v", request.Method, request.Path, waited)
+		h.notWaited = fmt.Sprintf("%s %s for %v", request.Method, request.Path, waited)
 	}
 }
 
-// WaitedFor says which request was waiting at the end of the run, if it has waited for more than a moment.
-func (r *Runner) WaitedFor() string {
+// NotWaitedFor says which response a run has not waited for to the end, if it has waited for more than a moment.
+func (r *Runner) NotWaitedFor() string {
 	r.hangs.mu.Lock()
 	defer r.hangs.mu.Unlock()
-	if r.hangs.atEnd == "" {
+	if r.hangs.notWaited == "" {
 		return ""
 	}
-	return "at the end of the run there was no response to " + r.hangs.atEnd
+	return "there was no response to " + r.hangs.notWaited + ", and no time to wait longer"
 }
 
 // mostOfValues is the longest body that is looked into. A longer one is one value.

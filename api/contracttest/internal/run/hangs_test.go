@@ -65,21 +65,34 @@ func TestHang(t *testing.T) {
 	})
 }
 
-// What waits at the end of a run is no failure, and told.
-func TestHangAtEnd(t *testing.T) {
+// What a run that ends has not waited for is no failure, and told. It waits no longer than a quarter of its time for what may be
+// right.
+func TestNotWaited(t *testing.T) {
 	t.Parallel()
-	for ends, want := range map[time.Duration]string{
-		time.Millisecond: "",
-		12 * time.Second: "at the end of the run there was no response to GET /pots/7, for 12s",
+	const ended = "the run has ended before there was a response"
+	for _, c := range []struct {
+		ends         time.Duration
+		want, waited string
+	}{
+		{time.Millisecond, "not tested: " + ended, ""},
+		{5 * time.Second, "not tested: " + ended, "5s"},
+		{12 * time.Second, "not tested: " + string(noTimeToWait), "10s"},
+		{time.Minute, "not tested: " + string(noTimeToWait), "15s"},
+		{5 * time.Minute, "broken: no complete response in 1m5s", ""},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), ends)
+			ctx, cancel := context.WithTimeout(t.Context(), c.ends)
 			defer cancel()
 			request := scenario.Request{Method: "GET", Path: "/pots/7", Query: []string{"takes-999h"}, Header: http.Header{}}
 			runner := runnerOf(t)
+			runner.Observe = func(scenario.Interaction, string, judge.Asked) []scenario.Failure { return nil }
 			outcome := runner.Run(ctx, plan.Test{Test: testOf(sending(request))}, Target{URL: "http://pots.example", Transport: slow{}})
-			if got := runner.WaitedFor(); got != want || said(outcome) != "not tested: the run has ended before there was a response" {
-				t.Errorf("after %v: waited for %q, want %q: %s", ends, got, want, said(outcome))
+			waited := ""
+			if c.waited != "" {
+				waited = "there was no response to GET /pots/7 for " + c.waited + ", and no time to wait longer"
+			}
+			if got := runner.NotWaitedFor(); got != waited || said(outcome) != c.want {
+				t.Errorf("after %v: %s, %q; want %s, %q", c.ends, said(outcome), got, c.want, waited)
 			}
 		})
 	}

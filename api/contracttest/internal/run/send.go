@@ -51,7 +51,8 @@ func (s *session) send(request scenario.Request) error {
 		within = s.timeout()
 	}
 	begin := time.Now()
-	ctx, cancel := context.WithTimeout(s.ctx, within)
+	inTime := s.inTime(within)
+	ctx, cancel := context.WithTimeout(s.ctx, inTime)
 	defer cancel()
 	sent, err := s.newRequest(ctx, request, credentials)
 	if err != nil {
@@ -62,6 +63,9 @@ func (s *session) send(request scenario.Request) error {
 	response, received, err := s.exchange(sent, request.Body)
 	if errors.Is(err, errTooLong) {
 		return errTooLong
+	}
+	if inTime < within && errors.Is(err, context.DeadlineExceeded) {
+		err = errNotWaited
 	}
 	if err != nil {
 		s.last = x
@@ -86,6 +90,23 @@ func (s *session) send(request scenario.Request) error {
 	return nil
 }
 
+// waitShare is the part of the time that is left of a run that one request may wait for what may be right, one of so many.
+const waitShare = 4
+
+// errNotWaited is that a response may have come later. The run has no time to wait for it.
+var errNotWaited = errors.New("not waited for")
+
+const noTimeToWait scenario.NotTested = "there was no response, and no time to wait longer for one: give more as --max-time, in Go MaxTime of the options"
+
+// inTime is how long a request waits in a run that ends. What accuses a service in the end is waited for as long as always.
+func (s *session) inTime(within time.Duration) time.Duration {
+	end, ends := s.ctx.Deadline()
+	if !ends {
+		return within
+	}
+	return min(within, max(time.Until(end)/waitShare, s.timeout()))
+}
+
 // noResponse is what is wrong with a service that gives no response. At the end of a run it has just not come yet.
 func (s *session) noResponse(cause scenario.Cause, request scenario.Request, why error, waited time.Duration) error {
 	rank := scenario.Crash
@@ -93,8 +114,11 @@ func (s *session) noResponse(cause scenario.Cause, request scenario.Request, why
 	case errors.Is(why, syscall.ECONNREFUSED):
 		cause = refusesConnections
 	case s.ctx.Err() != nil:
-		s.hangs.endsWith(request, waited)
+		s.hangs.noteWait(request, waited)
 		return scenario.NotTested("the run has ended before there was a response")
+	case errors.Is(why, errNotWaited):
+		s.hangs.noteWait(request, waited)
+		return cmp.Or(s.hangs.hung(cause.Operation, request), error(noTimeToWait))
 	case errors.Is(why, context.DeadlineExceeded):
 		if held := s.hangs.hung(cause.Operation, request); held != nil {
 			return held
