@@ -40,6 +40,7 @@ func TestRightServices(t *testing.T) {
 		"wrapped":                {service: wrapped},
 		"tokens":                 {service: messages, header: http.Header{"X-Key": {"client"}}},
 		"reports":                {service: reports},
+		"media-type-parameters":  {service: cups},
 	} {
 		document, err := os.ReadFile("testdata/believed/" + name + ".yaml")
 		must.NoError(t, err)

@@ -65,3 +65,17 @@ func reports() *http.ServeMux {
 	}))
 	return mux
 }
+
+// cups are stored, and all that it sends and takes is JSON without a charset.
+func cups() *http.ServeMux {
+	mux := http.NewServeMux()
+	mux.Handle("GET /cups", answer(func(*http.Request) (int, any, error) { return http.StatusOK, []string{}, nil }))
+	mux.Handle("POST /cups", answer(func(r *http.Request) (int, any, error) {
+		cup, err := readObject(r, map[string]member{"name": {true, ofLength(0, 20)}})
+		if err == nil && len(cup) > 1 {
+			err = refused{http.StatusBadRequest, "a cup has a name only"}
+		}
+		return http.StatusCreated, cup, err
+	}))
+	return mux
+}

@@ -328,9 +328,8 @@ func JSONOf(content Content) (mediaType string, described *schema.Schema) {
 
 // IsJSON reports whether a media type is one of JSON.
 func IsJSON(mediaType string) bool {
-	mediaType, _, _ = strings.Cut(mediaType, ";")
-	mediaType = strings.TrimSpace(mediaType)
-	return mediaType == "application/json" || strings.HasSuffix(mediaType, "+json")
+	bare := withoutParameters(mediaType)
+	return bare == "application/json" || strings.HasSuffix(bare, "+json")
 }
 
 // HasHeader reports whether headers by name have one, in any case.

@@ -69,17 +69,33 @@ type Server struct {
 	Variables map[string]string // with their defaults
 }
 
-// Get returns what describes a media type: the type itself, or a range with it.
+// Get returns what describes a media type: one with the same parameters, the type itself, or a range with it. Documents also
+// have parameters in their keys, as "application/json; charset=utf-8", which a message need not have.
 func (c Content) Get(mediaType string) *MediaType {
-	mediaType, _, _ = strings.Cut(mediaType, ";")
-	mediaType = strings.TrimSpace(mediaType)
-	kind, _, _ := strings.Cut(mediaType, "/")
-	for _, key := range []string{mediaType, kind + "/*", "*/*"} {
-		if media := c[key]; media != nil {
-			return media
+	bare := withoutParameters(mediaType)
+	kind, _, _ := strings.Cut(bare, "/")
+	all := slices.Sorted(maps.Keys(c))
+	for _, key := range all {
+		if same := strings.EqualFold(withoutSpaces(key), withoutSpaces(mediaType)); same {
+			return c[key]
+		}
+	}
+	for _, wanted := range []string{bare, kind + "/*", "*/*"} {
+		for _, key := range all {
+			if withoutParameters(key) == wanted {
+				return c[key]
+			}
 		}
 	}
 	return nil
+}
+
+func withoutSpaces(mediaType string) string { return strings.ReplaceAll(mediaType, " ", "") }
+
+// withoutParameters is the type and the subtype, in small letters.
+func withoutParameters(mediaType string) string {
+	bare, _, _ := strings.Cut(mediaType, ";")
+	return strings.ToLower(strings.TrimSpace(bare))
 }
 
 // reader takes the parts of a document from its tree.

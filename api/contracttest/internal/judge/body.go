@@ -25,7 +25,7 @@ type content struct {
 func contentOf(described document.Content, x scenario.Interaction) (content, []scenario.Fault) {
 	header := x.Header.Get("Content-Type")
 	mediaType, parameters, err := mime.ParseMediaType(header)
-	media := described.Get(mediaType)
+	media := described.Get(header)
 	if err != nil || media == nil {
 		return content{}, one("media type", "content", fmt.Sprintf("the document does not list %q", header))
 	}

@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"mime"
 	"net/http"
 	"net/url"
 	"slices"
@@ -42,7 +41,7 @@ const parameterPlace = " parameter "
 
 // sentBody judges a body of JSON. One that is no JSON may have been read in part only, as far as the service wanted it.
 func (j *Judge) sentBody(operation *document.Operation, x scenario.Interaction) []scenario.Fault {
-	mediaType, _, _ := mime.ParseMediaType(x.RequestHeader.Get("Content-Type")) // of a wrong one it is empty
+	mediaType := x.RequestHeader.Get("Content-Type")
 	described := operation.Content.Get(mediaType)
 	value, err := jsonvalue.Decode(x.RequestBody)
 	if described == nil || err != nil || !document.IsJSON(mediaType) {
