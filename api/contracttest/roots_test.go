@@ -135,3 +135,47 @@ func TestRootsOfCrashes(t *testing.T) {
 		t.Errorf("the causes are %q, want %q", got, want)
 	}
 }
+
+// One mistake in what several operations respond with is one cause: a response that has another form than the document says, a
+// parameter that is not read, and a default that describes failures and is sent as a success.
+func TestRootsOfForms(t *testing.T) {
+	t.Parallel()
+	const of = `
+      responses:
+        '200': {description: ok, content: {application/json: {schema: {type: object, required: [id, state], properties: {id: {type: string}, state: {type: string}}}}}}
+        default: {description: wrong, content: {application/json: {schema: {type: object, required: [message], properties: {message: {type: string}, code: {enum: [404]}}}}}}
+`
+	document := "openapi: 3.0.3\ninfo: {title: t, version: '1'}\npaths:\n"
+	for _, name := range []string{"cups", "mugs", "jugs"} {
+		document += fmt.Sprintf("  /%[1]s:\n    put:\n      operationId: %[1]s%[2]s", name, of)
+	}
+	document += "  /pots:\n    get:\n      operationId: pots\n      parameters: [{name: size, in: query, schema: {type: integer, maximum: 9}}]" + of
+	document += "    post:\n      operationId: addPot" + of
+	mux := http.NewServeMux()
+	respond := func(pattern string, status int, body string) {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(status)
+			_, _ = w.Write([]byte(body))
+		})
+	}
+	for _, name := range []string{"cups", "mugs", "jugs"} {
+		respond("PUT /"+name, 200, `{"state":1}`)
+	}
+	respond("GET /pots", 200, `{"id":"1","state":"ok"}`)
+	respond("POST /pots", 201, `{"id":"1","code":201}`)
+	contract, err := contracttest.New([]byte(document), contracttest.Options{Seed: 1})
+	must.NoError(t, err)
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	report, err := contract.Run(t.Context(), contracttest.Target{URL: server.URL})
+	must.NoError(t, err)
+	want := []string{
+		"a response with 200: bodies are not as the document says", "addPot succeeds with 201, which is not documented",
+		"values of another type are accepted",
+	}
+	got := slices.DeleteFunc(causesOf(report), func(cause string) bool { return strings.Contains(cause, "4") }) // of net/http's own refusals
+	if !slices.Equal(got, want) {
+		t.Errorf("the causes are %q, want %q", got, want)
+	}
+}

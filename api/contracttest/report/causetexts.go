@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"net/http"
 	"strings"
 
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
@@ -34,7 +33,7 @@ func CauseText(c scenario.Cause) string {
 		return wrongStatus(c)
 	case scenario.UndocumentedSuccess, scenario.AcceptsNoBody:
 		return successCause(c)
-	case scenario.WrongBody, scenario.LacksMembers:
+	case scenario.WrongBody, scenario.WrongForm:
 		return wrongBody(c)
 	case scenario.Accepts:
 		return accepted(c)
@@ -204,17 +203,17 @@ func successCause(c scenario.Cause) string {
 
 // wrongBody is the cause of a wrong body of a response.
 func wrongBody(c scenario.Cause) string {
-	of := fmt.Sprintf("%s, %d:", cmp.Or(c.Operation, noOperation), c.Status)
+	of := fmt.Sprintf("%s, %d:", c.Operation, c.Status)
 	switch {
 	case c.Component != "":
 		of = c.Component + " in responses:"
 	case c.Operation == "" && c.Status == 0:
 		return "responses have null where the document does not allow it"
-	case c.Status >= http.StatusBadRequest:
+	case c.Operation == "":
 		of = fmt.Sprintf("a response with %d:", c.Status)
 	}
-	if c.Kind == scenario.LacksMembers {
-		return of + " required members are missing"
+	if c.Kind == scenario.WrongForm {
+		return of + " bodies are not as the document says"
 	}
 	return strings.TrimSpace(of+" "+c.Place) + " " + saysOf(c.Keyword)
 }

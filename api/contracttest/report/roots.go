@@ -14,6 +14,7 @@ import (
 // joined joins the causes with one root. What is known by itself stays by itself, so that a list of
 // what is known need not change when a root shows in more places.
 func joined(causes []Cause) (all []Cause) {
+	underTypes(causes)
 	byRoot := map[scenario.Cause][]Cause{}
 	for _, cause := range causes {
 		root := cause.First.Root
@@ -30,6 +31,26 @@ func joined(causes []Cause) (all []Cause) {
 		all = append(all, parts...)
 	}
 	return all
+}
+
+// underTypes gives a value that is accepted the root of values of another type that are accepted in the same place: what is not even
+// of the type is not looked at.
+func underTypes(causes []Cause) {
+	roots := map[scenario.Cause]scenario.Cause{}
+	place := func(of scenario.Cause) scenario.Cause {
+		of.Keyword = ""
+		return of
+	}
+	for _, cause := range causes {
+		if one := cause.First.Cause; one.Kind == scenario.Accepts && one.Keyword == "type" {
+			roots[place(one)] = cause.First.Root
+		}
+	}
+	for i, cause := range causes {
+		if root, has := roots[place(cause.First.Cause)]; has {
+			causes[i].First.Root = root
+		}
+	}
 }
 
 // join makes one cause of those with one root. Its first failure is that of the one that was found most often.

@@ -54,7 +54,7 @@ const (
 	OtherMediaType        CauseKind = "other-media-type"
 	WrongHeader           CauseKind = "wrong-header"
 	WrongBody             CauseKind = "wrong-body"
-	LacksMembers          CauseKind = "lacks-members" // the root of members that are missing
+	WrongForm             CauseKind = "wrong-form"    // the root of what is wrong in bodies of one form
 	WrongRefusal          CauseKind = "wrong-refusal" // by the options
 )
 

@@ -41,6 +41,16 @@ func (j *Judge) Name(x scenario.Interaction) string {
 	return ""
 }
 
+// nameWithoutSlash is the id of the operation that a request was for, also where its path has a slash too many: many services take
+// both for one.
+func (j *Judge) nameWithoutSlash(x scenario.Interaction) string {
+	if name := j.Name(x); name != "" {
+		return name
+	}
+	x.Path = strings.TrimSuffix(x.Path, "/")
+	return j.Name(x)
+}
+
 // CrashOf is the cause of all failures of a service with a status of 500 or more. One mistake makes most of them,
 // whatever the tests were about. That a service is not available is true of all operations (RFC 9110, section 15.6.4).
 func CrashOf(operation string, status int) scenario.Cause {
@@ -52,7 +62,7 @@ func CrashOf(operation string, status int) scenario.Cause {
 
 // crash is the cause of a status of 500 or more.
 func (j *Judge) crash(x scenario.Interaction, asked Asked) (cause, root scenario.Cause) {
-	own := CrashOf(j.Name(x), x.Status)
+	own := CrashOf(j.nameWithoutSlash(x), x.Status)
 	why := asked.Violation
 	always, _ := j.failing.Load(j.Name(x))
 	switch {
@@ -159,8 +169,8 @@ func undocumentedSuccess(operation string, status int) (cause, root scenario.Cau
 }
 
 // ofBody is the cause of a wrong body. That members are null where they must not be is mostly a setting of what writes
-// the JSON, and where many members are missing, another object was sent. Bodies of failures are mostly made in one place
-// of a service.
+// the JSON, and where several members of one form are wrong, another object was sent. Bodies of failures, and those that several
+// operations describe alike, are mostly made in one place of a service.
 func (j *Judge) ofBody(fault scenario.Fault, x scenario.Interaction) (cause, root scenario.Cause) {
 	cause = scenario.Cause{Kind: scenario.WrongBody, Keyword: fault.Keyword}
 	if place := j.placeInResponse(fault, x); place.Component != "" {
@@ -170,18 +180,30 @@ func (j *Judge) ofBody(fault scenario.Fault, x scenario.Interaction) (cause, roo
 		cause.Status = x.Status
 		cause.Place = indexOrKey.ReplaceAllString(fault.Where, "/*$2")
 	}
-	if cause.Component == "" && x.Status < http.StatusBadRequest {
+	if cause.Component == "" && x.Status < http.StatusBadRequest && !j.isCommonResponse(x) {
 		cause.Operation = j.Name(x)
 	}
-	switch fault.Keyword {
-	case "nullable":
+	root = scenario.Cause{Kind: scenario.WrongForm, Operation: cause.Operation, Component: cause.Component, Status: cause.Status}
+	if fault.Keyword == "nullable" {
 		root = scenario.Cause{Kind: scenario.WrongBody, Keyword: fault.Keyword}
-	case "required":
-		root = cause
-		root.Kind = scenario.LacksMembers
-		root.Place = ""
 	}
 	return cause, root
+}
+
+// isCommonResponse reports whether other operations describe the body of a response as that of this one.
+func (j *Judge) isCommonResponse(x scenario.Interaction) bool {
+	own := j.Document.TextOf(j.describedAs(x))
+	same := 0
+	for _, operation := range j.Document.Operations {
+		described := operation.Response(x.Status)
+		if described == nil || own == "" {
+			continue
+		}
+		if found, wrong := contentOf(described.Content, x); wrong == nil && j.Document.TextOf(found.media.Schema) == own {
+			same++
+		}
+	}
+	return same > fewOperations
 }
 
 // placeInResponse finds the component that says what a fault of a body breaks. Faults that the options find, or clients

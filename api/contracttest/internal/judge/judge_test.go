@@ -140,7 +140,7 @@ func TestRoots(t *testing.T) {
 	}
 	for body, want := range map[string]string{
 		`{"id":null}`: "responses have null where the document does not allow it",
-		`{"id":"1"}`:  "",
+		`{"id":"1"}`:  "putThing, 200: bodies are not as the document says",
 	} {
 		failures := judge.Failures(thing(200, body), "test", Asked{}, nil)
 		if len(failures) != 1 || causeText(failures[0].Root) != want {

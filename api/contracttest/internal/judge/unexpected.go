@@ -209,7 +209,7 @@ func (j *Judge) wronglyRefused(x scenario.Interaction, promise scenario.Promise)
 		root.Status = x.Status
 		cause = root
 		root.Place = ""
-		if promise.Keyword == "required" { // the member was left out
+		if promise.Keyword == "required" && !j.hasMember(x, promise.Place) {
 			cause.Keyword = promise.Keyword
 		}
 		return cause, root
@@ -226,6 +226,16 @@ func (j *Judge) wronglyRefused(x scenario.Interaction, promise scenario.Promise)
 		root = scenario.Cause{Kind: scenario.RefusesNoBody, Status: x.Status}
 	}
 	return cause, root
+}
+
+// hasMember reports whether the body of a request has a place.
+func (j *Judge) hasMember(x scenario.Interaction, place string) bool {
+	body, _ := jsonvalue.Decode(x.RequestBody) // what is no JSON has no member
+	i := strings.LastIndexByte(place, '/')
+	above := strings.ReplaceAll(place[:i]+"/", "/*/", "/0/")
+	object := jsonvalue.Object(jsonvalue.Lookup(body, "#"+strings.TrimSuffix(above, "/")))
+	_, has := object[jsonvalue.Unescape(place[i+1:])]
+	return has
 }
 
 // isEcho reports whether a wrong body only has what a test has sent, and the service should have refused.

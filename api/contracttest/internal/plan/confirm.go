@@ -63,6 +63,9 @@ func (s *surroundings) confirm(sent scenario.Request) error {
 	if s.promise.Kind == scenario.ParameterKeyword {
 		controls = s.parameterControls
 	}
+	if why := s.leavesOpen(sent); why != "" {
+		return why
+	}
 	for _, control := range controls(sent) {
 		if len(control.others) > 0 && slices.ContainsFunc(control.others, s.isAccepted) == bool(control.shows) {
 			return control.why
@@ -70,6 +73,30 @@ func (s *surroundings) confirm(sent scenario.Request) error {
 	}
 	broken.Shown = &again
 	return broken
+}
+
+const (
+	unsaidType  scenario.NotTested = "it is refused, and the document does not say of which type it is"
+	namesAsPath scenario.NotTested = "it is refused, and it names what the path names"
+)
+
+// leavesOpen is why the document leaves open whether the service may refuse a member of the body, or nothing.
+func (s *surroundings) leavesOpen(sent scenario.Request) scenario.NotTested {
+	m := s.memberIn(sent)
+	if s.promise.Kind != scenario.BodyKeyword || m.object == nil {
+		return ""
+	}
+	_, has := m.object[m.name]
+	shape := s.shapeOf(schema.Of(m.property()))
+	isTyped := schema.HasType(shape) || schema.IsComposed(shape) || len(schema.ValuesOf(shape)) > 0
+	isAbove := m.above == "" && len(s.Operation.PathNames) > 0
+	switch {
+	case has && m.property() != nil && !isTyped:
+		return unsaidType
+	case has && isAbove && (m.name == "id" || slices.Contains(s.Operation.PathNames, m.name)):
+		return namesAsPath
+	}
+	return ""
 }
 
 // wrongValue are statuses that say that something in a request is wrong.

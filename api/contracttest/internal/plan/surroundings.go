@@ -42,11 +42,7 @@ func (s *surroundings) run() {
 	if got.Status >= http.StatusInternalServerError && s.isOfParameter() {
 		s.lookForFailure()
 	}
-	wrong := s.judge(got)
-	if _, isBroken := errors.AsType[scenario.Broken](wrong); isBroken && s.canBeConfirmed(got.Status) {
-		wrong = s.confirm(sent)
-	}
-	s.Check(wrong)
+	s.Check(s.sure(sent, got))
 	if s.why == nil || s.isOfRobustness() {
 		return
 	}
@@ -55,6 +51,20 @@ func (s *surroundings) run() {
 		s.Unchanged(s.thing, "a refused request")
 	}
 	s.hasCreatedNothing()
+}
+
+// sure is judge, where what is wrong is confirmed. Other requests may have been sent meanwhile.
+func (s *surroundings) sure(sent scenario.Request, got scenario.Interaction) error {
+	wrong := s.judge(got)
+	broken, isBroken := errors.AsType[scenario.Broken](wrong)
+	switch {
+	case isBroken && s.canBeConfirmed(got.Status):
+		return s.confirm(sent)
+	case isBroken:
+		broken.Shown = &got
+		return broken
+	}
+	return wrong
 }
 
 // create creates what the request needs.
