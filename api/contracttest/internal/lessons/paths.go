@@ -125,11 +125,29 @@ func (s *pathSearch) find(i int, parameter *document.Parameter) (found world.Ent
 	}
 	isThere := func(entry world.Entry) bool { return entry.Place.Shape == s.operation.Prefix(i-1) }
 	names := world.NamesInPath(s.operation, i)
+	if isLast {
+		names = append(names[:1], s.unlikelyLast(names[1:])...)
+	}
 	found, ok = s.world.Find(names, func(entry world.Entry) bool { return isThere(entry) && fits(entry) })
 	if !ok {
 		found, ok = s.world.Find(names, fits)
 	}
 	return found, ok
+}
+
+// unlikelyLast puts those names last under which the operation has not found a value. Where GET /databases/{database} finds no
+// id, it may find a name.
+func (s *pathSearch) unlikelyLast(names []string) []string {
+	isMissing := func(entry world.Entry) bool { return s.mayBeMissing(entry.Value) }
+	var likely, unlikely []string
+	for _, name := range names {
+		if _, isUnlikely := s.world.Find([]string{name}, isMissing); isUnlikely {
+			unlikely = append(unlikely, name)
+		} else {
+			likely = append(likely, name)
+		}
+	}
+	return append(likely, unlikely...)
 }
 
 // mayBeMissing reports whether the operation has not found a value, and nothing that its body names can be why.

@@ -59,6 +59,13 @@ func TestKnownPath(t *testing.T) {
 		{func() { learn(http.MethodDelete, "/rooms/r5", 200, "") }, "getBoard", "/rooms/r4/boards/s4"},
 		// What was seen in a room counts more than what was seen elsewhere.
 		{func() { learn(http.MethodGet, "/halls/h1/boards", 200, `[{"id":"s6"}]`) }, "getBoard", "/rooms/r4/boards/s4"},
+		// s2 was not found by its id, so a name is tried. If that is not found either, an id comes first again.
+		{func() {
+			learn(http.MethodGet, "/rooms/r6/boards", 200, `[{"id":"s8","name":"n1"},{"id":"s9","name":"n2"}]`)
+		}, "getBoard", "/rooms/r6/boards/n2"},
+		{func() {}, "deleteBoard", "/rooms/r6/boards/s9"},
+		{func() { learn(http.MethodGet, "/rooms/r6/boards/n2", 404, "") }, "getBoard", "/rooms/r6/boards/s9"},
+		{func() { learn(http.MethodDelete, "/rooms/r6", 200, "") }, "getBoard", "/rooms/r4/boards/s4"},
 		// No path can have a slash.
 		{func() { learn(http.MethodGet, "/rooms/r4/boards", 200, `[{"id":"s7"},{"id":"s/8"}]`) }, "getBoard", "/rooms/r4/boards/s7"},
 	}
