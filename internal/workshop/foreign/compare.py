@@ -2,7 +2,7 @@
 """Prints the causes of a report, and compares them with known.txt. It exits with 1 for a cause that is not known, and for
 a known one that was not found, unless its reason begins with "at times".
 
-Causes are compared by their own ids, and not as --baseline does, by an id for each operation: a person judges a cause.
+It compares the ids that a report shows. The ids of --baseline are others: they have the operation, too.
 
 usage: compare.py SERVICE REPORT, which is that of --json
 """
