@@ -39,7 +39,7 @@ func TestHeader(t *testing.T) {
 			t.Errorf("with %s every request has %v", scheme, sent)
 		}
 		sent = http.Header{}
-		c.runner.AddHeader(sent, scenario.Access{Chosen: true})
+		c.runner.AddHeader(sent, scenario.Only())
 		credential, others := document.CredentialHeader(c.document.Scheme("token")), 2
 		if credential == "" {
 			others = 3

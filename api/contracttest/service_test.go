@@ -223,7 +223,8 @@ func (s *service) shown(operation *document.Operation, a *toy.Response) *reply {
 func (s *service) authenticate(_ context.Context, in *openapi3filter.AuthenticationInput) error {
 	sent := in.RequestValidationInput.Request
 	want := httptest.NewRequest(http.MethodGet, "/", nil)
-	run.Apply(want, s.contract.document.Scheme(in.SecuritySchemeName), s.credentials[in.SecuritySchemeName])
+	scheme := s.contract.document.Scheme(in.SecuritySchemeName)
+	run.Apply(want, scheme, scheme.Sent(s.credentials[in.SecuritySchemeName]))
 	for name := range want.Header {
 		if name == "Cookie" {
 			if c, err := sent.Cookie(in.SecurityScheme.Name); err != nil || c.Value != s.credentials[in.SecuritySchemeName] {

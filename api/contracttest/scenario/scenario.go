@@ -22,7 +22,7 @@
 //   - [Trial.Pages] for a list that is read page by page.
 //   - [Trial.Together] for requests at the same time.
 //
-// The files: this one has tests, trial.go their runs; promise.go what they show, outcome.go their results, fault.go
+// The files: this one has tests, trial.go their runs, access.go their credentials; promise.go what they show, outcome.go their results, fault.go
 // what can be wrong with a response, cause.go what failures have in common, violation.go what can be wrong with a request;
 // interaction.go and events.go what was sent and received, links.go where a response leads; declare.go what a document
 // cannot say of its service.
@@ -87,33 +87,3 @@ type Request struct {
 	Body   []byte
 	Access Access
 }
-
-// Access says which credentials a request has. Zero: some that open the operation.
-type Access struct {
-	// Only are the names of the security schemes for which it has credentials, if Chosen is set.
-	Chosen bool
-	Only   []string
-	// Wrong is a scheme of Only with a credential that no service accepts.
-	Wrong string
-	// Form is how the credentials are written.
-	Form Form
-	// WithoutScope: credentials that have every scope but this one.
-	WithoutScope string
-	// All: whatever credentials there are.
-	All bool
-}
-
-// Form is how credentials are written. A service reads them in a few lines, which have mistakes of their own.
-type Form string
-
-const (
-	Usual Form = ""
-	Cut   Form = "cut"  // the wrong one is the right one without its last character
-	Bare  Form = "bare" // the header Authorization has the scheme alone
-)
-
-// IsOfCredentials reports whether a test chooses credentials, because it is about them.
-func (a Access) IsOfCredentials() bool { return a.Chosen || a.WithoutScope != "" }
-
-// IsUsual reports whether a request has some credentials that open the operation, if there are any.
-func (a Access) IsUsual() bool { return !a.IsOfCredentials() && !a.All }

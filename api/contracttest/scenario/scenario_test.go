@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -138,25 +139,28 @@ func TestPromise(t *testing.T) {
 	}
 }
 
-// A request has the usual credentials unless a test chooses them.
+// A test of credentials sends those of its schemes and no others, and nothing where one is missing.
 func TestAccess(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		access               Access
-		isOfCredentials, any bool
-	}{
-		{Access{}, false, true},
-		{Access{Chosen: true}, true, false},
-		{Access{WithoutScope: "a"}, true, false},
-		{Access{All: true}, false, false},
-		{Access{Form: Bare}, false, true},
-	} {
-		if c.access.IsOfCredentials() != c.isOfCredentials || c.access.IsUsual() != c.any {
-			t.Errorf("%+v: %v and %v", c.access, c.access.IsOfCredentials(), c.access.IsUsual())
-		}
+	given := Given{
+		Own:     Credentials{"token": "Bearer t", "key": "k", "empty": ""},
+		Without: map[string]Credentials{"write": {"token": "Bearer reader"}},
 	}
-	if Usual != "" || Cut != "cut" || Bare != "bare" {
-		t.Errorf("the forms are %q, %q and %q", Usual, Cut, Bare)
+	for name, c := range map[string]struct {
+		access Access
+		want   Credentials
+	}{
+		"none":                {Only(), Credentials{}},
+		"one":                 {Only("token"), Credentials{"token": "Bearer t"}},
+		"two":                 {Only("token", "key"), Credentials{"token": "Bearer t", "key": "k"}},
+		"one is missing":      {Only("token", "other"), nil},
+		"one is empty":        {Only("token", "empty"), nil},
+		"without a scope":     {Without("write"), Credentials{"token": "Bearer reader"}},
+		"without another one": {Without("read"), nil},
+	} {
+		if got := c.access.Edit(given); !maps.Equal(got, c.want) || (got == nil) != (c.want == nil) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package document
 
 import (
 	"cmp"
+	"encoding/base64"
 	"net/http"
 	"slices"
 	"strings"
@@ -24,6 +25,17 @@ func (o *Operation) SaysNoSecurity() bool { return *o.security == nil }
 
 // Scheme returns a security scheme, which is empty if the document has none with the name.
 func (d *Document) Scheme(name string) *Scheme { return cmp.Or(d.Schemes[name], &Scheme{}) }
+
+// Sent is a secret in the form in which a request has it.
+func (s *Scheme) Sent(secret string) string {
+	switch {
+	case s.Type == "apiKey":
+		return secret
+	case strings.EqualFold(s.Scheme, "basic"):
+		return "Basic " + base64.StdEncoding.EncodeToString([]byte(cmp.Or(secret, ":")))
+	}
+	return "Bearer " + secret // also of oauth2 and openIdConnect
+}
 
 // CredentialHeader is the header that has the credential of a scheme, or nothing. A key in the query has no
 // header.

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"cmp"
+	"encoding/base64"
 	"maps"
 	"slices"
 	"strings"
@@ -20,9 +22,9 @@ func (m *singleMaker) credentials() {
 	isOpen := m.operation.IsOpen()
 	requirements := m.operation.Requirements()
 	if isOpen {
-		m.addAccess("open", "", scenario.Access{Chosen: true})
+		m.addAccess("open", "", scenario.Only())
 	} else {
-		m.addAccess("none", scenario.NoCredentials, scenario.Access{Chosen: true})
+		m.addAccess("none", scenario.NoCredentials, scenario.Only())
 	}
 	for i, requirement := range requirements {
 		schemes := slices.Sorted(maps.Keys(requirement))
@@ -37,9 +39,9 @@ func (m *singleMaker) credentials() {
 			m.wrongCredentials(of, schemes, i == 0)
 		}
 		if scope := m.Rules.ScopeOf(m.operation.Declared()); scope != "" && i == 0 {
-			m.addAccess("scope", scenario.MissingScope, scenario.Access{WithoutScope: scope})
+			m.addAccess("scope", scenario.MissingScope, scenario.Without(scope))
 		}
-		m.addAccess("good"+of, "", scenario.Access{Chosen: true, Only: schemes})
+		m.addAccess("good"+of, "", scenario.Only(schemes...))
 	}
 }
 
@@ -51,40 +53,64 @@ func (m *singleMaker) wrongCredentials(of string, schemes []string, isFirst bool
 		if len(schemes) > 1 {
 			at += ", " + wrong
 		}
-		m.addAccess("bad"+at, scenario.BadCredentials, scenario.Access{
-			Chosen: true,
-			Only:   schemes,
-			Wrong:  wrong,
-		})
+		m.addAccess("bad"+at, scenario.BadCredentials, m.edited(schemes, wrong, other))
 		if len(schemes) > 1 {
-			others := slices.DeleteFunc(slices.Clone(schemes), func(name string) bool {
-				return name == wrong
-			})
-			m.addAccess("missing"+at, scenario.NoCredentials, scenario.Access{
-				Chosen: true,
-				Only:   others,
-			})
+			others := slices.DeleteFunc(slices.Clone(schemes), func(name string) bool { return name == wrong })
+			m.addAccess("missing"+at, scenario.NoCredentials, scenario.Only(others...))
 		}
 	}
 	if isFirst && len(schemes) == 1 {
-		m.formsOfCredentials(schemes[0])
+		m.formsOfCredentials(schemes)
 	}
 }
 
 // formsOfCredentials adds tests of wrong credentials that look nearly like right ones, or like none. That the name of a
 // scheme has no case (RFC 9110, section 11.1) has no test: services that are right otherwise know it too rarely.
-func (m *singleMaker) formsOfCredentials(scheme string) {
-	wrong := scenario.Access{
-		Chosen: true,
-		Only:   []string{scheme},
-		Wrong:  scheme,
-		Form:   scenario.Cut,
+func (m *singleMaker) formsOfCredentials(schemes []string) {
+	m.addAccess("cut", scenario.BadCredentials, m.edited(schemes, schemes[0], cut))
+	if document.CredentialHeader(m.Document.Scheme(schemes[0])) == "Authorization" {
+		m.addAccess("bare", scenario.BadCredentials, m.edited(schemes, schemes[0], bare))
 	}
-	m.addAccess("cut", scenario.BadCredentials, wrong)
-	if document.CredentialHeader(m.Document.Scheme(scheme)) == "Authorization" {
-		wrong.Form = scenario.Bare
-		m.addAccess("bare", scenario.BadCredentials, wrong)
+}
+
+// edited has the credentials for some schemes, and makes a wrong one of one of them.
+func (m *singleMaker) edited(schemes []string, wrong string, edit func(string, *document.Scheme) string) scenario.Access {
+	return scenario.Access{Only: schemes, Edit: func(given scenario.Given) scenario.Credentials {
+		own := maps.Clone(given.Own)
+		own[wrong] = edit(own[wrong], m.Document.Scheme(wrong))
+		return own.Of(schemes)
+	}}
+}
+
+// other is a credential with another secret, which no service accepts. It needs no right one.
+func other(credential string, scheme *document.Scheme) string {
+	return withSecret(cmp.Or(credential, scheme.Sent("")), scenario.WrongOf)
+}
+
+// cut is a credential without the last character of its secret.
+func cut(credential string, _ *document.Scheme) string {
+	return withSecret(credential, func(secret string) string { return secret[:max(len(secret)-1, 0)] })
+}
+
+// bare is the name of the scheme alone, as in "Authorization: Bearer".
+func bare(credential string, scheme *document.Scheme) string {
+	kind, _, _ := strings.Cut(other(credential, scheme), " ")
+	return kind
+}
+
+// withSecret is a credential with another secret in the same form; empty: the secret is.
+func withSecret(credential string, edit func(secret string) string) string {
+	kind, secret, hasKind := strings.Cut(credential, " ")
+	if !hasKind {
+		return edit(credential)
 	}
+	if decoded, err := base64.StdEncoding.DecodeString(secret); err == nil && strings.EqualFold(kind, "basic") {
+		return kind + " " + base64.StdEncoding.EncodeToString([]byte(edit(string(decoded))))
+	}
+	if secret = edit(secret); secret == "" {
+		return ""
+	}
+	return kind + " " + secret
 }
 
 // addAccess adds a test with some credentials, which the service must accept or refuse.

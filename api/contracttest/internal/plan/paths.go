@@ -70,7 +70,7 @@ func (p *Planner) withUnknownMethod(methods ...string) []string {
 func (p *Planner) pathTest(kind scenario.PromiseKind, path string, methods ...string) Test {
 	return p.testOf(scenario.Promise{Kind: kind, Place: path}, func(t *draft.Trial) {
 		for _, method := range methods {
-			request := scenario.Request{Method: method, Path: path, Header: http.Header{}, Access: scenario.Access{All: true}}
+			request := scenario.Request{Method: method, Path: path, Header: http.Header{}}
 			t.Send(request, scenario.Expectation{})
 		}
 	})

@@ -185,7 +185,7 @@ func (p *Planner) Requests() iter.Seq[scenario.Request] {
 func (c *single) isOfRobustness() bool { return c.promise.Duty == scenario.MustSurvive }
 
 // isOfAccess reports whether a test is about credentials, so that its request alone shows nothing.
-func (c *single) isOfAccess() bool { return c.access.IsOfCredentials() }
+func (c *single) isOfAccess() bool { return !c.access.IsUsual() }
 
 // identityFor is the identity of what a request is about: that of the test, or one that is drawn.
 func (p *Planner) identityFor(c *single) any {

@@ -1,8 +1,6 @@
 package run
 
 import (
-	"cmp"
-	"encoding/base64"
 	"maps"
 	"net/http"
 	"net/url"
@@ -23,37 +21,49 @@ const noCredentials scenario.NotTested = "no credentials were given for it, as a
 const unsaidSecurity scenario.NotTested = "the document does not say which operations need the credentials that were given"
 
 // credentialsFor returns the credentials of a request, or an error if there are none.
-func (s *session) credentialsFor(operation *document.Operation, access scenario.Access) (scenario.Credentials, error) {
-	var found scenario.Credentials
-	ok := true
+func (s *session) credentialsFor(operation *document.Operation, access scenario.Access) (found scenario.Credentials, err error) {
+	given := s.given()
 	switch {
-	case access.All:
-		found = s.asSent(s.target.Credentials)
-	case access.WithoutScope != "":
-		var bare scenario.Credentials
-		bare, ok = s.target.Without[access.WithoutScope]
-		found = s.asSent(bare)
-	case access.Chosen && operation.SaysNoSecurity() && s.givesCredentials():
+	case !access.IsUsual() && s.isUnsaid(operation):
 		return nil, unsaidSecurity
-	case access.Chosen:
-		found, ok = s.chosen(access)
+	case !access.IsUsual():
+		found = access.Edit(given)
+	case operation == nil: // nobody knows which ones are asked for
+		return given.Own, nil
 	default:
+		found = good(operation, given.Own)
 		// Of a service whose security is switched off, all can be tried without them.
-		_, isClosed := s.closed.Load(operation)
-		found, ok = s.good(operation)
-		ok = ok || !isClosed
+		if _, isClosed := s.closed.Load(operation); !isClosed || operation.IsOpen() {
+			return found, nil
+		}
 	}
-	if !ok {
+	if found == nil {
 		return nil, noCredentials
 	}
 	return found, nil
 }
 
+// isUnsaid reports whether credentials were given, and the document does not say which operations need them.
+func (s *session) isUnsaid(operation *document.Operation) bool {
+	return operation != nil && operation.SaysNoSecurity() && s.givesCredentials()
+}
+
+// isOwn reports whether a request had the credentials of the run, as they were given.
+func (s *session) isOwn(access scenario.Access) bool {
+	if access.IsUsual() {
+		return true
+	}
+	given := s.given()
+	sent := access.Edit(given)
+	right := given.Own.Of(slices.Collect(maps.Keys(sent)))
+	return len(sent) > 0 && maps.Equal(sent, right)
+}
+
 // asksInVain reports whether a service asks for credentials that were not given. Later tests of the operation do
 // not ask it again.
 func (s *session) asksInVain(operation *document.Operation, access scenario.Access, status int) bool {
-	_, areGiven := s.good(operation)
-	isBare := access.IsUsual() && !areGiven
+	isUsual := operation != nil && access.IsUsual()
+	isBare := isUsual && !operation.IsOpen() && good(operation, s.given().Own) == nil
 	isInVain := isBare && slices.Contains([]int{http.StatusUnauthorized, http.StatusForbidden}, status)
 	if isInVain {
 		s.closed.Store(operation, true)
@@ -61,63 +71,39 @@ func (s *session) asksInVain(operation *document.Operation, access scenario.Acce
 	return isInVain
 }
 
-// good returns the credentials for the first set of schemes that there are some for. The sets are tried in
-// the order of the document.
-func (s *session) good(operation *document.Operation) (scenario.Credentials, bool) {
-	if operation == nil {
-		return nil, true
-	}
+// good returns the credentials for the first set of schemes that there are all for, or nil. The sets are tried in the order
+// of the document.
+func good(operation *document.Operation, own scenario.Credentials) scenario.Credentials {
 	for _, requirement := range operation.Requirements() {
-		schemes := slices.Sorted(maps.Keys(requirement))
-		if found, ok := s.chosen(scenario.Access{Only: schemes}); ok && len(schemes) > 0 {
-			return found, true
+		if found := own.Of(slices.Collect(maps.Keys(requirement))); len(found) > 0 {
+			return found
 		}
 	}
-	return nil, operation.IsOpen()
+	return nil
 }
 
-// chosen returns the credentials for the schemes of an access, one of which may be wrong, or false if there are
-// none for one of them.
-func (s *session) chosen(access scenario.Access) (scenario.Credentials, bool) {
-	found := scenario.Credentials{}
-	for _, name := range access.Only {
-		credential := s.credential(name)
-		switch {
-		case name != access.Wrong:
-		case access.Form == scenario.Cut:
-			credential = edited(credential, func(part string) string { return part[:max(len(part)-1, 0)] })
-		default:
-			credential = edited(cmp.Or(credential, sent(s.Plan.Document.Scheme(name), "")), scenario.WrongOf)
+// given are the credentials of the target and of the header.
+func (s *session) given() scenario.Given {
+	given := scenario.Given{Own: scenario.Credentials{}, Without: map[string]scenario.Credentials{}}
+	for name, scheme := range s.Plan.Document.Schemes {
+		if credential := s.credential(name, scheme); credential != "" {
+			given.Own[name] = credential
 		}
-		if credential == "" {
-			return nil, false
+	}
+	for scope, secrets := range s.target.Without {
+		given.Without[scope] = scenario.Credentials{}
+		for name, secret := range secrets {
+			given.Without[scope][name] = s.Plan.Document.Scheme(name).Sent(secret)
 		}
-		found[name] = credential
 	}
-	return found, true
-}
-
-// edited is a credential, as it is sent, with another secret in the same form; empty: the secret is.
-func edited(credential string, edit func(string) string) string {
-	kind, secret, hasKind := strings.Cut(credential, " ")
-	if !hasKind {
-		return edit(credential)
-	}
-	if decoded, err := base64.StdEncoding.DecodeString(secret); err == nil && strings.EqualFold(kind, "basic") {
-		return kind + " " + base64.StdEncoding.EncodeToString([]byte(edit(string(decoded))))
-	}
-	if secret = edit(secret); secret == "" {
-		return ""
-	}
-	return kind + " " + secret
+	return given
 }
 
 // credential is what a request sends for a security scheme: what the target has, or the header of the options, byte for
 // byte. People give headers, because that is what they have at hand. One for no scheme of the document is for all.
-func (s *session) credential(name string) string {
-	scheme := s.Plan.Document.Scheme(name)
+func (s *session) credential(name string, scheme *document.Scheme) string {
 	if secret := s.target.Credentials[name]; secret != "" {
-		return sent(scheme, secret)
+		return scheme.Sent(secret)
 	}
 	given := CredentialIn(s.Header, scheme)
 	fitsOther := func(other *document.Scheme) bool { return scheme.Type != "apiKey" && fits(other, given) }
@@ -154,42 +140,11 @@ func (r *Runner) givesCredentials() bool {
 
 // lacksCredentials reports whether the document has security schemes, and the target credentials for none.
 func (s *session) lacksCredentials() bool {
-	schemes := s.Plan.Document.Schemes
-	for name := range schemes {
-		if s.credential(name) != "" {
-			return false
-		}
-	}
-	return len(schemes) > 0
+	return len(s.Plan.Document.Schemes) > 0 && len(s.given().Own) == 0
 }
 
-// asSent are credentials as requests have them, of secrets.
-func (s *session) asSent(secrets scenario.Credentials) scenario.Credentials {
-	all := scenario.Credentials{}
-	for name, secret := range secrets {
-		all[name] = sent(s.Plan.Document.Scheme(name), secret)
-	}
-	return all
-}
-
-// sent is a secret in the form in which a request has it.
-func sent(scheme *document.Scheme, secret string) string {
-	switch {
-	case scheme.Type == "apiKey":
-		return secret
-	case strings.EqualFold(scheme.Scheme, "basic"):
-		return "Basic " + base64.StdEncoding.EncodeToString([]byte(cmp.Or(secret, ":")))
-	}
-	return "Bearer " + secret // also of oauth2 and openIdConnect
-}
-
-// Apply adds a secret to a request.
-func Apply(request *http.Request, scheme *document.Scheme, secret string) {
-	apply(request, scheme, sent(scheme, secret))
-}
-
-// apply adds a credential, as it is sent, to a request.
-func apply(request *http.Request, scheme *document.Scheme, credential string) {
+// Apply adds a credential to a request.
+func Apply(request *http.Request, scheme *document.Scheme, credential string) {
 	if scheme.Type == "apiKey" {
 		applyKey(request, scheme, credential)
 		return
@@ -210,18 +165,12 @@ func applyKey(request *http.Request, scheme *document.Scheme, key string) {
 	}
 }
 
-// withoutCredential leaves the scheme of the header Authorization alone.
-func withoutCredential(header http.Header) {
-	scheme, _, _ := strings.Cut(header.Get("Authorization"), " ")
-	header.Set("Authorization", scheme)
-}
-
 // AddHeader adds the header of the options. A document often lists a scheme and not which operations it opens,
 // so every request has all of it, unless the test is about credentials, and chooses them. What the request
 // has already stays.
 func (r *Runner) AddHeader(header http.Header, access scenario.Access) {
 	for name, values := range r.Header {
-		isWithheld := access.IsOfCredentials() && r.Plan.Document.IsCredential(name)
+		isWithheld := !access.IsUsual() && r.Plan.Document.IsCredential(name)
 		if !isWithheld {
 			addHeader(header, name, values)
 		}

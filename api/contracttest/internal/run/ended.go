@@ -61,9 +61,7 @@ func (v *validity) isDoubtful() (witness scenario.Request, isSo bool) {
 
 // haveEnded looks at a response to a request with the credentials of the run, and reports whether they are no longer accepted.
 func (s *session) haveEnded(operation *document.Operation, request scenario.Request, status int) bool {
-	access := request.Access
-	hasOwn := access.IsUsual() || access.Chosen && len(access.Only) > 0 && access.Wrong == "" && access.Form == scenario.Usual
-	if operation == nil || !hasOwn {
+	if operation == nil || !s.isOwn(request.Access) {
 		return false
 	}
 	if status < http.StatusBadRequest {

@@ -29,7 +29,7 @@ func (s *session) send(request scenario.Request) error {
 		return why
 	}
 	if s.user == scenario.Anonymous { // that there are no credentials is no reason not to send it
-		request.Access = scenario.Access{All: true}
+		request.Access = scenario.Only()
 	}
 	credentials, err := s.credentialsFor(s.Plan.Document.Serving(request.Method, request.Path), request.Access)
 	if err != nil {
@@ -141,10 +141,7 @@ func (s *session) newRequest(ctx context.Context, request scenario.Request, cred
 	}
 	sent.Header = request.Header.Clone()
 	for name, credential := range credentials {
-		apply(sent, s.Plan.Document.Scheme(name), credential)
-	}
-	if request.Access.Form == scenario.Bare {
-		withoutCredential(sent.Header)
+		Apply(sent, s.Plan.Document.Scheme(name), credential)
 	}
 	s.AddHeader(sent.Header, request.Access)
 	return sent, nil
