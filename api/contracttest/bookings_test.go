@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plantstore/plantstore/api/contracttest/internal/plan"
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
@@ -257,7 +258,7 @@ func testBookings(t *testing.T, service bookings, seed uint64, isWhole bool, edi
 		return report
 	}
 	for test := range tests.Tests(t.Context()) {
-		if test.test.IsRehearsal || strings.HasPrefix(test.Name, "sequence, ") {
+		if test.test.Phase == plan.FirstRequests || strings.HasPrefix(test.Name, "sequence, ") {
 			test.record(test.Try(t.Context(), target), test.Name)
 		}
 		if len(tests.Causes()) > 0 {

@@ -5,19 +5,23 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/plan"
 )
 
 // Tests that run at the same time must not see each other's work, or a right service would be accused: a list that
 // is read page by page changes while another test creates something in it. Tests of one request do not look at
-// others. Sequences do, so those of one area of the service run one after the other, beside those of other areas. And
-// each phase of a run ends before the next one begins: what may end the service still comes last.
+// others. Sequences do, so those of one area of the service run one after the other, beside those of other areas, and not beside
+// tests of one request. And each phase of a run ends before the next one begins: what may end the service still comes last.
 
 // tryTogether tries tests, at most so many at a time.
 func (c *Contract) tryTogether(ctx context.Context, most int, try func(Case)) {
 	slots := make(chan struct{}, most)
 	var running sync.WaitGroup
 	inTurn := map[string][]Case{} // by area
-	endPhase := func() {
+	// The tests before have ended when it returns.
+	wait := func() {
+		running.Wait()
 		for _, tests := range inTurn {
 			running.Go(func() {
 				for _, test := range tests {
@@ -30,27 +34,27 @@ func (c *Contract) tryTogether(ctx context.Context, most int, try func(Case)) {
 		running.Wait()
 		clear(inTurn)
 	}
-	phase := 0
+	phase := plan.FirstRequests
 	for test := range c.Tests(ctx) {
-		if test.test.Phase != phase {
-			endPhase()
+		looksAtOthers := test.test.Area != ""
+		if test.test.Phase != phase || len(inTurn) > 0 && !looksAtOthers {
+			wait()
 			phase = test.test.Phase
 		}
-		if test.test.IsRehearsal { // which tests come next depends on it
+		switch {
+		case phase == plan.FirstRequests: // which tests come next depends on it
 			try(test)
-			continue
+		case looksAtOthers:
+			inTurn[test.test.Area] = append(inTurn[test.test.Area], test)
+		default:
+			slots <- struct{}{}
+			running.Go(func() {
+				try(test)
+				<-slots
+			})
 		}
-		if area := test.test.Area; area != "" {
-			inTurn[area] = append(inTurn[area], test)
-			continue
-		}
-		slots <- struct{}{}
-		running.Go(func() {
-			try(test)
-			<-slots
-		})
 	}
-	endPhase()
+	wait()
 }
 
 // pairs is a handler whose requests begin two by two. The race detector takes what one request does after another one

@@ -3,9 +3,28 @@ package plan
 import (
 	"iter"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // OfSeveral yields the tests of more than one request, without what comes before them in a run.
 func (p *Planner) OfSeveral() iter.Seq[Test] {
 	return slices.Values(p.testsOfSeveral()[len(p.pathTests()):])
+}
+
+// Parts makes all tests, and yields those of some parts of a run, by their numbers: the identities in the tests depend on how many
+// were made before.
+func (p *Planner) Parts(numbers string) iter.Seq[Test] {
+	return func(yield func(Test) bool) {
+		for number, tests := range []iter.Seq[Test]{
+			p.rehearsals(), p.singles(plain), p.singles(broad), slices.Values(p.testsOfSeveral()), p.singles(deep),
+			p.singles(robustness), p.singles(clearing),
+		} {
+			for test := range tests {
+				if strings.Contains(numbers, strconv.Itoa(number)) && !yield(test) {
+					return
+				}
+			}
+		}
+	}
 }

@@ -27,17 +27,14 @@ const (
 	clearing                // it deletes what all others need
 )
 
-// The phases of a run in their order: each ends before the next one begins. What may end the service comes late. A service that
-// has crashed on a robustness test is not of use to the tests that come after it, and neither is one that has lost all of its
-// data.
+// The phases of a run in their order: each ends before the next one begins.
 const (
-	firstRequests = iota
-	plainRequests
+	// FirstRequests show no promise. Which of them comes next depends on what the ones before have shown.
+	FirstRequests = iota
 	eachPromise
-	sequencesPhase
-	eachPromiseAgain
-	robustnessPhase
-	clearingPhase
+	// What may end the service, or deletes what all others need. A service that has crashed, or has lost all of its data, is of
+	// no use to the tests that come after it.
+	lastRequests
 )
 
 // Tests makes the tests, one after the other, in the order in which they should run, until ctx is done: first requests
@@ -48,13 +45,10 @@ func (p *Planner) Tests(ctx context.Context) iter.Seq[Test] {
 		y := &yielding{Planner: p, ctx: ctx, yield: yield}
 		y.end, y.ends = ctx.Deadline()
 		y.begin = time.Now()
-		y.phase(firstRequests, p.rehearsals())
-		y.phase(plainRequests, p.singles(plain))
-		y.phase(eachPromise, p.singles(broad))
-		y.phase(sequencesPhase, slices.Values(p.testsOfSeveral()))
-		y.phase(eachPromiseAgain, p.singles(deep))
+		y.phase(FirstRequests, p.rehearsals())
+		y.phase(eachPromise, p.singles(plain), p.singles(broad), slices.Values(p.testsOfSeveral()), p.singles(deep))
 		y.robustness()
-		y.phase(clearingPhase, p.singles(clearing))
+		y.phase(lastRequests, p.singles(clearing))
 	}
 }
 
@@ -69,19 +63,18 @@ type yielding struct {
 	isRobust   bool // robustness has had its turn
 }
 
-// phase yields the tests of a phase. Robustness does not wait for its turn where its time has come.
-func (y *yielding) phase(number int, tests iter.Seq[Test]) {
-	if y.isOver {
-		return
-	}
-	for test := range tests {
-		if number < robustnessPhase && y.isLastPart() {
-			y.robustness()
-		}
-		test.Phase = number
-		y.isOver = y.isOver || y.ctx.Err() != nil || y.isWanted(test) && !y.yield(test)
-		if y.isOver {
-			return
+// phase yields the tests of parts of a phase. Robustness does not wait for its turn where its time has come.
+func (y *yielding) phase(number int, parts ...iter.Seq[Test]) {
+	for _, tests := range parts {
+		for test := range tests {
+			if number < lastRequests && y.isLastPart() {
+				y.robustness()
+			}
+			test.Phase = number
+			y.isOver = y.isOver || y.ctx.Err() != nil || y.isWanted(test) && !y.yield(test)
+			if y.isOver {
+				return
+			}
 		}
 	}
 }
@@ -90,8 +83,7 @@ func (y *yielding) phase(number int, tests iter.Seq[Test]) {
 func (y *yielding) robustness() {
 	if !y.isRobust {
 		y.isRobust = true
-		y.phase(robustnessPhase, y.singles(robustness))
-		y.phase(robustnessPhase, y.singles(lengthy))
+		y.phase(lastRequests, y.singles(robustness), y.singles(lengthy))
 	}
 }
 

@@ -97,11 +97,10 @@ type Test struct {
 	scenario.Test
 	// Refuses is the operation that must refuse the request of the test, if it must.
 	Refuses string
-	// IsRehearsal means that the test shows no promise.
-	IsRehearsal bool
 	// Phase is which part of a run the test is of: each begins when the one before has ended.
 	Phase int
-	// Area is where others must not change anything while the test runs. Empty: it does not look at others.
+	// Area is where others must not change anything while the test runs. Empty: it does not look at others. Tests with an area do
+	// not run beside tests without one.
 	Area string
 }
 

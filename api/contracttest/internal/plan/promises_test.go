@@ -82,7 +82,7 @@ func TestPlan(t *testing.T) {
 				continue
 			}
 			fmt.Fprintf(&text, "%d %s", test.Phase, test.Name)
-			for what, has := range map[string]bool{"rehearsal": test.IsRehearsal, "cleanup": test.Cleanup != nil} {
+			for what, has := range map[string]bool{"rehearsal": test.Phase == plan.FirstRequests, "cleanup": test.Cleanup != nil} {
 				if has {
 					text.WriteString(" +" + what)
 				}

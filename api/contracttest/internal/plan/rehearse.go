@@ -84,15 +84,13 @@ func rehearsalOrder(one, other *document.Operation) int {
 // is wrong here, too.
 func (p *Planner) rehearsal(operation *document.Operation) Test {
 	promise := scenario.Promise{Operation: operation.ID, Kind: scenario.FirstRequest}
-	test := p.testOf(promise, func(t *draft.Trial) {
+	return p.testOf(promise, func(t *draft.Trial) {
 		c := p.plainest(operation, "first request", promise, t.Draft.Values)
 		r := &rehearsal{surroundings{single: c, Trial: t}}
 		attempts := r.allAttempts()
 		r.create()
 		r.tryAll(attempts)
 	})
-	test.IsRehearsal = true
-	return test
 }
 
 // attempt is one way to make a request.

@@ -147,6 +147,9 @@ func (c *single) test(p *Planner) Test {
 	if c.why != nil {
 		test.Refuses = c.Operation.ID
 	}
+	if c.order == clearing {
+		test.Area = p.areaOf(test)
+	}
 	return test
 }
 

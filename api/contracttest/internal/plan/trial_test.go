@@ -33,7 +33,7 @@ type trial struct {
 	target   run.Target
 	at       string // the path of the service
 	tests    string // a pattern of their names
-	phases   string // the numbers of those that run; empty: tests of several requests alone
+	phases   string // the numbers of the parts of a run: see Parts; empty: tests of several requests alone
 }
 
 // told is a test with what it has sent, and what it has shown.
@@ -51,14 +51,13 @@ func (c trial) run(t *testing.T) (all []told) {
 		return p.Judge.Failures(x, test, asked, nil)
 	}}
 	wanted := regexp.MustCompile(c.tests)
-	tests := p.Tests(t.Context())
+	tests := p.Parts(c.phases)
 	if c.phases == "" { // it takes long to make the others
 		tests = p.OfSeveral()
 	}
 	for test := range tests {
-		isInPhase := c.phases == "" || strings.Contains(c.phases, strconv.Itoa(test.Phase))
 		isRandom := strings.Contains(test.Name, ", random body: ") // there are many, with chance in them
-		if !isInPhase || isRandom || !wanted.MatchString(test.Name) {
+		if isRandom || !wanted.MatchString(test.Name) {
 			continue
 		}
 		sent := &sending{service: http.StripPrefix(c.at, c.service()), names: map[string]string{}}
