@@ -75,13 +75,12 @@ func (r *Runner) judge() *judge.Judge { return r.Plan.Judge }
 func (r *Runner) Run(ctx context.Context, test plan.Test, target Target) scenario.Outcome {
 	target.URL = strings.TrimSuffix(target.URL, "/")
 	s := &session{
-		Runner:   r,
-		ctx:      ctx,
-		target:   target,
-		test:     test.Test,
-		draft:    r.Plan.Draft(test.Promise().ID()),
-		drafting: new(sync.Mutex),
-		steps:    new(steps),
+		Runner: r,
+		ctx:    ctx,
+		target: target,
+		test:   test.Test,
+		draft:  r.Plan.Draft(test.Promise().ID()),
+		steps:  new(steps),
 	}
 	return s.run()
 }
@@ -132,12 +131,11 @@ func (r *Runner) RemoveCreated(ctx context.Context, target Target) {
 	left := r.Plan.World.TakeCreated()
 	for _, path := range slices.Sorted(maps.Keys(left)) {
 		s := &session{
-			Runner:   r,
-			ctx:      ctx,
-			target:   target,
-			draft:    r.Plan.Draft(path),
-			drafting: new(sync.Mutex),
-			steps:    new(steps),
+			Runner: r,
+			ctx:    ctx,
+			target: target,
+			draft:  r.Plan.Draft(path),
+			steps:  new(steps),
 		}
 		if call, isPossible := s.draft.Removal(left[path]); isPossible {
 			_, _ = s.Do(call, scenario.Expectation{})

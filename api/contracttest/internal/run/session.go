@@ -23,8 +23,8 @@ type session struct {
 	target Target
 	test   scenario.Test
 	draft  *draft.Draft
-	// Held while the draft draws values: sessions that run at the same time share it.
-	drafting *sync.Mutex
+	// How many others were made to run beside it.
+	besides int
 
 	// What is expected of the next response.
 	asked judge.Asked
@@ -87,8 +87,6 @@ const mostRequests = 100_000
 
 // Draw gives things identities.
 func (s *session) Draw(things ...*scenario.Thing) {
-	s.drafting.Lock()
-	defer s.drafting.Unlock()
 	s.draft.Draw(things...)
 }
 
@@ -98,12 +96,12 @@ func (s *session) Create(thing *scenario.Thing) error {
 	if x == nil {
 		return scenario.Brokenf("%s creates no resource that a test can use", thing.Creator)
 	}
-	if parent := s.parentOf(x, thing); parent != nil {
+	if parent := s.draft.Parent(x, thing); parent != nil {
 		if err := s.Create(parent); err != nil {
 			return err
 		}
 	}
-	creation, err := s.creationOf(x, thing)
+	creation, err := s.draft.Creation(x, thing)
 	if err != nil {
 		return err
 	}
@@ -134,18 +132,6 @@ func (s *session) note(failure scenario.Failure) {
 	}
 }
 
-func (s *session) parentOf(x *resources.Resource, thing *scenario.Thing) *scenario.Thing {
-	s.drafting.Lock()
-	defer s.drafting.Unlock()
-	return s.draft.Parent(x, thing)
-}
-
-func (s *session) creationOf(x *resources.Resource, thing *scenario.Thing) (draft.Creation, error) {
-	s.drafting.Lock()
-	defer s.drafting.Unlock()
-	return s.draft.Creation(x, thing)
-}
-
 // createWith creates a thing with a body.
 func (s *session) createWith(x *resources.Resource, thing *scenario.Thing, body map[string]any) (scenario.Interaction, error) {
 	call := scenario.Call{Operation: x.Create.ID, Of: x.Target(thing), Body: body}
@@ -153,8 +139,6 @@ func (s *session) createWith(x *resources.Resource, thing *scenario.Thing, body 
 	if err != nil {
 		return got, err
 	}
-	s.drafting.Lock()
-	defer s.drafting.Unlock()
 	lost, err := s.draft.HasCreated(x, thing, body, got)
 	for _, wrong := range lost {
 		s.note(s.failure(brokenOf(wrong)))
@@ -164,9 +148,7 @@ func (s *session) createWith(x *resources.Resource, thing *scenario.Thing, body 
 
 // areAlike returns why a failure does not count: the service responds alike to creates of different things.
 func (s *session) areAlike(x *resources.Resource) error {
-	s.drafting.Lock()
 	first, second := s.draft.Confirmations(x)
-	s.drafting.Unlock()
 	one, err := s.Do(first, scenario.Expectation{})
 	if err != nil {
 		return err
@@ -198,19 +180,14 @@ func (s *session) CreateIfPossible(thing *scenario.Thing) {
 // Do sends a request in terms of the document.
 func (s *session) Do(call scenario.Call, expect scenario.Expectation) (scenario.Interaction, error) {
 	etag := ""
-	s.drafting.Lock()
-	read, isNeeded := s.draft.ReadBefore(call)
-	s.drafting.Unlock()
-	if isNeeded {
+	if read, isNeeded := s.draft.ReadBefore(call); isNeeded {
 		got, err := s.Do(read, scenario.Expectation{})
 		if err != nil {
 			return scenario.Interaction{}, err
 		}
 		etag = got.Header.Get("ETag")
 	}
-	s.drafting.Lock()
 	request, err := s.draft.Request(call, etag)
-	s.drafting.Unlock()
 	if err != nil {
 		return scenario.Interaction{}, err
 	}
@@ -233,10 +210,12 @@ func (s *session) Send(request scenario.Request, expect scenario.Expectation) (s
 	return s.last, s.Named(s.meets(expect))
 }
 
-// Beside returns a session of what runs at the same time, so that neither side sees the last response of the other. Its
-// function says what was wrong with responses of that session.
+// Beside returns a session of what runs at the same time, so that neither side sees the last response of the other, and each
+// draws its own values. Its function says what was wrong with responses of that session.
 func (s *session) Beside() (scenario.Engine, func() error) {
+	s.besides++
 	other := *s
+	other.draft = s.Plan.Draft(fmt.Sprint(s.test.Promise().ID(), s.besides))
 	other.failures = nil
 	other.noted = nil
 	return &other, other.wrongBeside

@@ -61,22 +61,23 @@ func samples(wanted *schema.Schema) (texts []string) {
 	parsed = parsed.Simplify() // leaves no {n,m}
 	least := min(OrNone(wanted.MinLength), 4096)
 	for _, repeats := range []int{1, least, least / 2, 2, 0} {
-		text := sample(parsed, repeats)
+		text := sample(parsed, repeats, sampleOfClass)
 		texts = append(texts, text, padded(text, wanted))
 	}
 	return texts
 }
 
-// freshSample is another text for each call that matches the pattern of a schema, or false if none is known.
+// freshSample is another text for each call that matches the pattern of a schema, or false if none is known. Each of its
+// characters depends on a part of a number.
 func (g *Generator) freshSample(wanted *schema.Schema) (text string, ok bool) {
 	parsed, err := syntax.Parse(schema.GoPattern(schema.PatternOf(wanted)), syntax.Perl)
 	if err != nil {
 		return "", false
 	}
 	parsed = parsed.Simplify()
-	for _, repeats := range []int{8, 1, min(OrNone(wanted.MinLength), 4096)} {
+	for _, repeats := range []int{8, 1, max(min(OrNone(wanted.MinLength), 4096), 1)} {
 		number := g.drawn.Add(1)
-		text := numberedSample(parsed, repeats, &number)
+		text := sample(parsed, repeats, func(class *syntax.Regexp) string { return numberedOfClass(class, &number) })
 		if g.Fits(wanted, text) {
 			return text, true
 		}
@@ -84,59 +85,46 @@ func (g *Generator) freshSample(wanted *schema.Schema) (text string, ok bool) {
 	return "", false
 }
 
-// numberedSample is sample with characters that depend on a number, of which each takes a part.
-func numberedSample(expression *syntax.Regexp, repeats int, number *int64) (text string) {
-	switch expression.Op {
-	case syntax.OpCharClass:
-		plain := regexp.MustCompile(expression.String()).FindAllString("abcdefghijklmnopqrstuvwxyz0123456789", -1)
-		if len(plain) == 0 {
-			return sampleOfClass(expression)
-		}
-		at := *number % int64(len(plain))
-		*number /= int64(len(plain))
-		return plain[at]
-	case syntax.OpStar, syntax.OpPlus:
-		for range max(1, repeats) {
-			text += numberedSample(expression.Sub[0], 1, number)
-		}
-		return text
-	case syntax.OpCapture, syntax.OpQuest, syntax.OpAlternate:
-		return numberedSample(expression.Sub[0], repeats, number)
-	case syntax.OpConcat:
-		for _, part := range expression.Sub {
-			text += numberedSample(part, repeats, number)
-		}
-		return text
+// numberedOfClass returns the letter or digit of a class that a number says, and takes that from the number.
+func numberedOfClass(class *syntax.Regexp, number *int64) string {
+	plain := regexp.MustCompile(class.String()).FindAllString("abcdefghijklmnopqrstuvwxyz0123456789", -1)
+	if len(plain) == 0 {
+		return sampleOfClass(class)
 	}
-	return sample(expression, repeats)
+	at := *number % int64(len(plain))
+	*number /= int64(len(plain))
+	return plain[at]
 }
 
-// sample returns a text that an expression matches, if it needs no look around. What may be repeated is
-// repeated so often, but not what is in it.
-func sample(expression *syntax.Regexp, repeats int) string {
+// sample returns a text that an expression matches, if it needs no look around, with a character of each class. What may be
+// repeated is repeated so often, but not what is in it.
+func sample(expression *syntax.Regexp, repeats int, ofClass func(*syntax.Regexp) string) (text string) {
 	switch expression.Op {
 	case syntax.OpLiteral:
 		return string(expression.Rune)
 	case syntax.OpCharClass:
-		return sampleOfClass(expression)
+		return ofClass(expression)
 	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
 		return "a"
 	case syntax.OpCapture, syntax.OpAlternate:
-		return sample(expression.Sub[0], repeats)
+		return sample(expression.Sub[0], repeats, ofClass)
 	case syntax.OpQuest:
-		if repeats == 0 {
-			return ""
+		if repeats > 0 {
+			text = sample(expression.Sub[0], repeats, ofClass)
 		}
-		return sample(expression.Sub[0], repeats)
-	case syntax.OpStar:
-		return strings.Repeat(sample(expression.Sub[0], 1), repeats)
-	case syntax.OpPlus:
-		return strings.Repeat(sample(expression.Sub[0], 1), max(1, repeats))
+		return text
+	case syntax.OpStar, syntax.OpPlus:
+		if expression.Op == syntax.OpPlus {
+			repeats = max(1, repeats)
+		}
+		for range repeats {
+			text += sample(expression.Sub[0], 1, ofClass)
+		}
+		return text
 	}
 	// The parts of a concatenation; what matches no character has none.
-	text := ""
 	for _, part := range expression.Sub {
-		text += sample(part, repeats)
+		text += sample(part, repeats, ofClass)
 	}
 	return text
 }
