@@ -42,8 +42,6 @@ func isMultiple(low, high, step float64) func(any) bool {
 	}
 }
 
-func isBool(value any) bool { _, is := value.(bool); return is }
-
 func isEmail(value any) bool {
 	text, _ := value.(string)
 	before, after, _ := strings.Cut(text, "@")

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
@@ -63,12 +62,6 @@ var concertMembers = map[string]member{
 }
 
 var concertStates = []string{"announced", "on_sale", "sold_out", "cancelled"}
-
-func isDay(value any) bool {
-	text, _ := value.(string)
-	_, err := time.Parse(time.DateOnly, text)
-	return err == nil
-}
 
 func isPrice(value any) bool {
 	price, isNumber := value.(float64)
@@ -306,19 +299,6 @@ func (c calendar) compares(one object, text string, sign float64, withoutEdge st
 	bound, _ := strconv.ParseFloat(text, 64) // it was checked
 	isEdge := price == bound && !c.has(withoutEdge)
 	return hasPrice && ((price-bound)*sign > 0 || isEdge)
-}
-
-// seeds are with how many seeds each service of concerts and of bookings is tested. CONTRACT_SEEDS has another number: it takes a
-// minute of two processors for each.
-func seeds(t *testing.T) uint64 {
-	t.Helper()
-	text := os.Getenv("CONTRACT_SEEDS")
-	if text == "" {
-		return 1
-	}
-	number, err := strconv.ParseUint(text, 10, 8)
-	must.NoError(t, err)
-	return number
 }
 
 // concertsDocument is the document of the service, in which some texts are replaced.

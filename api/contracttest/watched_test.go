@@ -1,0 +1,72 @@
+package contracttest
+
+import (
+	"flag"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
+)
+
+// What processes have reached is merged, also by the line of Watched.
+func TestWatched(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "reached")
+	self, err := os.Executable()
+	must.NoError(t, err)
+	for _, process := range []struct {
+		paths, want string
+		isBroken    bool
+	}{
+		{"/things/1 /things/1?none", "1 of 7 operations, 2 of 9 documented statuses", false},
+		{"/things/mine", "has another media type: application/json, once", true},
+	} {
+		cmd := exec.CommandContext(t.Context(), self)
+		cmd.Env = append(os.Environ(), "CONTRACT_MAIN="+process.paths, "CONTRACT_COVERAGE="+folder)
+		out, err := cmd.CombinedOutput()
+		if (err != nil) != process.isBroken || !strings.Contains(string(out), process.want) {
+			t.Errorf("%s: %v: %s", process.paths, err, out)
+		}
+	}
+	c, err := New([]byte(watchDocument), Options{})
+	must.NoError(t, err)
+	got, err := c.ReadCoverage(folder)
+	must.NoError(t, err)
+	if want := "2 of 7 operations, 3 of 9 documented statuses; these were not: addThing\n  deleteThing\n  getSlash\n  listThings\n  stream"; got.String() != want || got.Percent() != 28 {
+		t.Errorf("the coverage is %d %%, %s", got.Percent(), got)
+	}
+	if _, err := c.ReadCoverage(t.TempDir()); err == nil {
+		t.Error("an empty folder has a coverage")
+	}
+}
+
+// watchedMain is the TestMain of a package whose tests send requests to a server of its own.
+func watchedMain(paths []string) {
+	flag.Parse() // as testing.M does
+	handler := Watch(nil, []byte(watchDocument), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Has("none") {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		respond(http.StatusOK, `{"id":1,"name":"n"}`, isJSON).ServeHTTP(w, r)
+	}))
+	os.Exit(Watched(ranRequests{handler, paths}))
+}
+
+// ranRequests is what Watched runs in place of tests.
+type ranRequests struct {
+	handler http.Handler
+	paths   []string
+}
+
+func (r ranRequests) Run() int {
+	for _, path := range r.paths {
+		r.handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, http.NoBody))
+	}
+	return 0
+}
