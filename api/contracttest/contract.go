@@ -133,6 +133,7 @@ func New(text []byte, o Options) (*Contract, error) {
 	c.ledger.Known = o.Known
 	c.ledger.Exceptions = o.Exceptions
 	c.ledger.Promised = c.promised
+	c.ledger.IsDocumented = func(id string, status int) bool { return read.Operation(id).Response(status) != nil }
 	return c, nil
 }
 

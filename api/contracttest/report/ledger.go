@@ -16,6 +16,8 @@ type Ledger struct {
 	// Exceptions are promises that no test has to observe, by name, Known are causes and promises
 	// that are not tested that do not fail, by id, each with the reason.
 	Exceptions, Known map[string]string
+	// IsDocumented reports whether an operation has a status. Nil: each has all.
+	IsDocumented func(operation string, status int) bool
 
 	mu sync.Mutex
 	// By promise, the first test that did.
@@ -24,7 +26,7 @@ type Ledger struct {
 	// By promise, why the service could not be tested for it.
 	skipped map[scenario.Promise]scenario.Outcome
 	causes  map[string]*Cause // by id
-	// By operation, the statuses of responses, and the first body with each status of 4xx.
+	// By operation, the statuses of responses, and the first body with each status of a refusal.
 	statuses map[string][]int
 	refusing map[string]map[int]string
 	// By operation, the failures that count if it accepts a request.

@@ -34,7 +34,14 @@ const nothingAccepted = "no valid request was accepted"
 
 // isAccepting reports whether an operation has accepted a request. The lock is held.
 func (l *Ledger) isAccepting(operation string) bool {
-	return slices.ContainsFunc(l.statuses[operation], func(status int) bool { return status < http.StatusBadRequest })
+	return slices.ContainsFunc(l.statuses[operation], func(status int) bool { return l.accepts(operation, status) })
+}
+
+// accepts reports whether an operation accepts a request with a status. A redirection that the document does not have may lead
+// to a login.
+func (l *Ledger) accepts(operation string, status int) bool {
+	isRedirection := status/100 == 3
+	return status < http.StatusBadRequest && !(isRedirection && l.isUndocumented(operation, status))
 }
 
 // isHeld reports whether a failure does not count as long as its operation accepts nothing. The lock is held.
@@ -63,10 +70,10 @@ func (l *Ledger) hold(failures []scenario.Failure) (counted []scenario.Failure) 
 	return counted
 }
 
-// noteFirst keeps the first response with a status of 4xx. After the first success, what was held counts. The lock is held.
+// noteFirst keeps the first response with each status of a refusal. After the first success, what was held counts. The lock is held.
 func (l *Ledger) noteFirst(operation string, status int, body []byte) {
 	switch {
-	case status < http.StatusBadRequest:
+	case l.accepts(operation, status):
 		for _, failure := range l.held[operation] {
 			l.noteFailure(failure)
 		}
@@ -106,11 +113,9 @@ func (l *Ledger) never(operations []Operation) (all []NeverAccepted) {
 	return all
 }
 
-// isUndocumented reports whether a status that is held is one that the document does not have. The lock is held.
+// isUndocumented reports whether the document does not have a status.
 func (l *Ledger) isUndocumented(operation string, status int) bool {
-	return slices.ContainsFunc(l.held[operation], func(failure scenario.Failure) bool {
-		return failure.Cause.Kind == scenario.UndocumentedStatus && failure.Cause.Status == status
-	})
+	return l.IsDocumented != nil && !l.IsDocumented(operation, status)
 }
 
 // helpWith says which option may help an operation that has refused requests with some statuses.
