@@ -55,8 +55,6 @@ type Options struct {
 	// with the reason.
 	Known map[string]string
 
-	enough int // values for one schema; 0: the usual limit
-
 	Service
 	Checks
 }
@@ -150,7 +148,6 @@ func (o Options) ofPlan(seed uint64, chosen choice) plan.Settings {
 			Rules:   o.Rules,
 			Values:  o.Values,
 			Seed:    seed,
-			Enough:  o.enough,
 		},
 		Declared: resources.Declarations{
 			Resources: o.Resources,
