@@ -51,7 +51,7 @@ func TestRightServices(t *testing.T) {
 				must.NoError(t, err)
 				report, err := tests.Run(t.Context(), Target{URL: "http://right.example", Transport: inProcess{framed(c.service())}})
 				must.NoError(t, err)
-				for _, cause := range titlesOf(report.Causes) {
+				for _, cause := range causeTexts(report.Causes) {
 					t.Errorf("a right service is accused: %s", cause)
 				}
 			})
@@ -165,7 +165,7 @@ func TestWrongServices(t *testing.T) {
 				must.NoError(t, err)
 				report, err := tests.Run(t.Context(), Target{URL: "http://wrong.example", Transport: inProcess{c.service()}})
 				must.NoError(t, err)
-				if causes := titlesOf(report.Causes); !slices.Contains(causes, c.want) {
+				if causes := causeTexts(report.Causes); !slices.Contains(causes, c.want) {
 					t.Errorf("the causes are %q, want %q", causes, c.want)
 				}
 			})

@@ -154,7 +154,7 @@ func causesOf(t *testing.T, described bodySchema, server bodyServer) []string {
 		"components":{"schemas":{"Wanted":`+described.text+`,"Base":{"type":"object","required":["a"],"properties":{"a":{"type":"string"}}}}}}`), Options{Seed: 1})
 	must.NoError(t, err)
 	try(c, Target{URL: "http://bodies.example", Transport: inProcess{server}})
-	return titlesOf(c.Causes())
+	return causeTexts(c.Causes())
 }
 
 // A right server of a schema is accused of nothing, whatever the schema is, and one that does not know a keyword of it is

@@ -382,7 +382,7 @@ func TestRightConcerts(t *testing.T) {
 					options.Lists = []List{{Operation: "listConcerts", Create: "addConcert", ID: "id", Items: "items", Limit: "limit", Offset: "offset", Filters: map[string]string{"title": c.filter}}}
 				}
 				report := concertsReport(t, document, options, func(what string) bool { return slices.Contains(c.has, what) })
-				for _, cause := range titlesOf(report.Causes) {
+				for _, cause := range causeTexts(report.Causes) {
 					t.Errorf("a right service is accused: %s", cause)
 				}
 				isSaid := func(promise Promise) bool { return promise.IsNotTested() && strings.Contains(promise.Why, c.why) }

@@ -94,7 +94,7 @@ func TestNoCredentials(t *testing.T) {
 			w.WriteHeader(http.StatusUnauthorized)
 		})}})
 		must.NoError(t, err)
-		if causes := titlesOf(report.Causes); !slices.Equal(causes, want) {
+		if causes := causeTexts(report.Causes); !slices.Equal(causes, want) {
 			t.Errorf("security off %t: the causes are %q", isOff, causes)
 		}
 		notTested := 0
@@ -146,7 +146,7 @@ func TestFormsOfCredentials(t *testing.T) {
 		})
 		report, err := contract.Run(t.Context(), Target{URL: "http://things.example/v1", Transport: inProcess{service}})
 		must.NoError(t, err)
-		if causes := titlesOf(report.Causes); !slices.Equal(causes, c.want) {
+		if causes := causeTexts(report.Causes); !slices.Equal(causes, c.want) {
 			t.Errorf("%s: the causes are %q, want %q", name, causes, c.want)
 		}
 	}

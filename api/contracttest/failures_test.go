@@ -32,13 +32,13 @@ func (f faulty) RoundTrip(r *http.Request) (*http.Response, error) {
 
 var xID = map[string]*document.Header{"X-Id": {Schema: sch.Of(nil)}}
 
-// titlesOf are the titles of causes, sorted.
-func titlesOf(causes []Cause) (titles []string) {
+// causeTexts are causes as sentences, sorted.
+func causeTexts(causes []Cause) (texts []string) {
 	for _, cause := range causes {
-		titles = append(titles, cause.Cause)
+		texts = append(texts, cause.Cause)
 	}
-	slices.Sort(titles)
-	return titles
+	slices.Sort(texts)
+	return texts
 }
 
 // try runs all tests of a contract.

@@ -150,7 +150,7 @@ func TestHangs(t *testing.T) {
 				must.NoError(t, err)
 				report, err := tests.Run(t.Context(), Target{URL: "http://jobs.example", Transport: patient{framed(c.service()), service}})
 				must.NoError(t, err)
-				if got := fmt.Sprint(titlesOf(report.Causes)); got != c.want {
+				if got := fmt.Sprint(causeTexts(report.Causes)); got != c.want {
 					t.Errorf("%s, seed %d: the causes are %s, want %s: %v", name, seed, got, c.want, report.Causes)
 				}
 			})

@@ -102,7 +102,7 @@ func TestWrongCreate(t *testing.T) {
 	} {
 		c := workshopContract(t, Options{})
 		report := ran(t, c, inProcess{newWorkshop(c, flaw)})
-		if got := titlesOf(report.Causes); !slices.Equal(got, want) {
+		if got := causeTexts(report.Causes); !slices.Equal(got, want) {
 			t.Errorf("of %q the causes are %q, want %q", flaw, got, want)
 		}
 	}

@@ -91,7 +91,7 @@ func TestLossHidesNothing(t *testing.T) {
 		contract, err := New([]byte(coloredDocument), Options{Seed: 1, Known: known})
 		must.NoError(t, err)
 		shown := ran(t, contract, inProcess{losesColor()})
-		if got := titlesOf(shown.Causes); !slices.Contains(got, loss) || !slices.Contains(got, stays) {
+		if got := causeTexts(shown.Causes); !slices.Contains(got, loss) || !slices.Contains(got, stays) {
 			t.Errorf("with %d known causes, the causes are %q", len(known), got)
 		}
 		for _, cause := range shown.Causes {

@@ -68,7 +68,7 @@ func TestParallelAccusations(t *testing.T) {
 	causes := func(parallel int, flaw string, habits ...string) []string {
 		c := workshopContract(t, Options{Parallel: parallel})
 		report := ran(t, c, inProcess{newWorkshop(c, flaw, habits...)})
-		return titlesOf(report.Causes)
+		return causeTexts(report.Causes)
 	}
 	for _, habit := range habits {
 		if wrong := causes(8, "", habit...); len(wrong) > 0 {

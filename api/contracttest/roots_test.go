@@ -80,13 +80,13 @@ func TestRefusedMember(t *testing.T) {
 	}
 }
 
-// causesOf are the titles of the causes, sorted.
-func causesOf(report contracttest.Report) (titles []string) {
+// causesOf are the causes as sentences, sorted.
+func causesOf(report contracttest.Report) (texts []string) {
 	for _, cause := range report.Causes {
-		titles = append(titles, cause.Cause)
+		texts = append(texts, cause.Cause)
 	}
-	slices.Sort(titles)
-	return titles
+	slices.Sort(texts)
+	return texts
 }
 
 // A number that no integer holds, and a NUL in a path, are one cause each, in however many operations, also where the parameters

@@ -196,7 +196,7 @@ func TestToys(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c, report := service.run(t, right)
-			if causes := titlesOfPlain(report); len(causes) > 0 {
+			if causes := plainCauseTexts(report); len(causes) > 0 {
 				t.Errorf("the causes are %q", causes)
 			}
 			for _, promise := range report.Promises {
@@ -219,17 +219,17 @@ func TestToys(t *testing.T) {
 			wrong := toyServices[fault.of]
 			_, report := wrong.run(t, fault)
 			want := slices.Sorted(slices.Values(fault.want))
-			if causes := titlesOfPlain(report); !slices.Equal(causes, want) {
+			if causes := plainCauseTexts(report); !slices.Equal(causes, want) {
 				t.Errorf("the causes are %q, want %q", causes, want)
 			}
 		})
 	}
 }
 
-// titlesOfPlain are the titles of causes that tests without chance see: what random bodies find is drawn.
-func titlesOfPlain(report Report) []string {
+// plainCauseTexts are causes as sentences that tests without chance see: what random bodies find is drawn.
+func plainCauseTexts(report Report) []string {
 	isPlain := func(test string) bool { return !strings.Contains(test, ", random body: ") }
-	return titlesOf(slices.DeleteFunc(report.Causes, func(c Cause) bool { return !slices.ContainsFunc(c.Tests, isPlain) }))
+	return causeTexts(slices.DeleteFunc(report.Causes, func(c Cause) bool { return !slices.ContainsFunc(c.Tests, isPlain) }))
 }
 
 // run runs the tests of the document on the service with a fault.

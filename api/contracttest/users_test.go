@@ -144,7 +144,7 @@ func TestUsers(t *testing.T) {
 				for _, operation := range c.broken {
 					want = append(want, operation+": one user gets at what another one has created")
 				}
-				if causes := titlesOf(report.Causes); !slices.Equal(causes, want) {
+				if causes := causeTexts(report.Causes); !slices.Equal(causes, want) {
 					t.Errorf("the causes are %q, want %q", causes, want)
 				}
 				var whys []string

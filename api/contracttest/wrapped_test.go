@@ -173,7 +173,7 @@ func TestWrapped(t *testing.T) {
 		for seed := uint64(1); seed <= seeds; seed++ {
 			t.Run(fmt.Sprintf("%s/%d", name, seed), func(t *testing.T) {
 				t.Parallel()
-				causes := titlesOf(reportOf(t, document, Options{Seed: seed}, c.service(c.ignored)).Causes)
+				causes := causeTexts(reportOf(t, document, Options{Seed: seed}, c.service(c.ignored)).Causes)
 				isFound := slices.ContainsFunc(causes, func(cause string) bool { return strings.Contains(cause, c.want) })
 				if c.want == "" && len(causes) > 0 || c.want != "" && !isFound {
 					t.Errorf("the causes are %q, want %q", causes, c.want)
@@ -210,7 +210,7 @@ func TestStub(t *testing.T) {
 	for ignored, want := range map[string]string{"": "[]", http.MethodDelete: "[getBook succeeds for what does not exist]"} {
 		options := Options{Seed: 1}
 		must.NoError(t, json.Unmarshal([]byte(strings.Replace(report.Stub, "…", "/book/isbn", 1)), &options))
-		if got := fmt.Sprint(titlesOf(reportOf(t, document, options, booksBy("isbn").service(ignored)).Causes)); got != want {
+		if got := fmt.Sprint(causeTexts(reportOf(t, document, options, booksBy("isbn").service(ignored)).Causes)); got != want {
 			t.Errorf("without %s the causes are %s, want %s", ignored, got, want)
 		}
 	}

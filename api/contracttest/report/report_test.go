@@ -75,9 +75,9 @@ func ledgerOf(names ...string) *Ledger {
 	return l
 }
 
-// causeOf is a cause with a title.
-func causeOf(title string) scenario.Cause {
-	return scenario.Cause{Kind: scenario.BrokenPromise, Promise: scenario.Promise{Kind: scenario.DeclaredPromise, Place: title}}
+// causeOf is a cause with a sentence.
+func causeOf(sentence string) scenario.Cause {
+	return scenario.Cause{Kind: scenario.BrokenPromise, Promise: scenario.Promise{Kind: scenario.DeclaredPromise, Place: sentence}}
 }
 
 func failure(cause string, rank scenario.Rank) scenario.Failure {

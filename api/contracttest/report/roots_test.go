@@ -16,13 +16,13 @@ func ofRoot(cause, root string) scenario.Failure {
 	return one
 }
 
-// titlesOf are the titles of the causes of a ledger, and those that are known end with the reason.
-func titlesOf(l *Ledger) (titles []string) {
+// causeTexts are the causes of a ledger as sentences, and those that are known end with the reason.
+func causeTexts(l *Ledger) (texts []string) {
 	for _, cause := range l.Causes() {
-		titles = append(titles, cause.Cause+cause.Known)
+		texts = append(texts, cause.Cause+cause.Known)
 	}
-	slices.Sort(titles)
-	return titles
+	slices.Sort(texts)
+	return texts
 }
 
 // Causes with one root are one. A single one, and those that are known, stay what they are.
@@ -45,7 +45,7 @@ func TestJoinedRoots(t *testing.T) {
 			taken, _, _ := strings.Cut(cause, " ")
 			l.NoteFailures([]scenario.Failure{ofRoot(cause, taken+" is taken")})
 		}
-		if got := titlesOf(l); !slices.Equal(got, c.want) {
+		if got := causeTexts(l); !slices.Equal(got, c.want) {
 			t.Errorf("%s: the causes are %q, want %q", name, got, c.want)
 		}
 		if lost := New(Document{}, l).Lost; len(lost) > 0 {

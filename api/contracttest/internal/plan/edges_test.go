@@ -38,11 +38,11 @@ var edges = map[string]trial{
 	"pots with a high default": {document: "pots", service: potGarden, tests: "default of", edits: []string{
 		"maximum: 100, default: 10", "maximum: 1000, default: 500",
 	}},
-	"pots with the largest default":        {document: "pots", service: potGarden, tests: "default of", edits: []string{"maximum: 100, default: 10", "maximum: 100, default: 9223372036854775807"}},
-	"pots with a negative default":         {document: "pots", service: potGarden, tests: "default of", edits: []string{"maximum: 100, default: 10", "maximum: 100, default: -1"}},
-	"pots with an odd default":             {document: "pots", service: potGarden, tests: "default of", edits: []string{"maximum: 100, default: 10", "maximum: 100, default: many"}},
-	"pots without a body":                  {document: "below", service: assigning(toy.Habits{}), tests: "createPot", edits: []string{"requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/New'}}}}", "summary: Makes one."}},
-	"identities that are never used again": {document: "below", service: assigning(toy.Habits{}), tests: "createPot", edits: []string{"operationId: createPot", "operationId: createPot\n      description: An id is never used again."}},
+	"pots with the largest default":         {document: "pots", service: potGarden, tests: "default of", edits: []string{"maximum: 100, default: 10", "maximum: 100, default: 9223372036854775807"}},
+	"pots with a negative default":          {document: "pots", service: potGarden, tests: "default of", edits: []string{"maximum: 100, default: 10", "maximum: 100, default: -1"}},
+	"pots with a default that is no number": {document: "pots", service: potGarden, tests: "default of", edits: []string{"maximum: 100, default: 10", "maximum: 100, default: many"}},
+	"pots without a body":                   {document: "below", service: assigning(toy.Habits{}), tests: "createPot", edits: []string{"requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/New'}}}}", "summary: Makes one."}},
+	"identities that are never used again":  {document: "below", service: assigning(toy.Habits{}), tests: "createPot", edits: []string{"operationId: createPot", "operationId: createPot\n      description: An id is never used again."}},
 
 	// Lists that lead on in other ways, or not at all.
 	"lists declared":            {document: "lists", service: assigning(toy.Habits{}), tests: "(Offset|Page)s(, effect|, default)", settings: declaredLists()},
@@ -67,14 +67,14 @@ var edges = map[string]trial{
 	"requests without notes":   {document: "requests", service: refusing(refusesNotes), phases: "0126", target: credentials, tests: "^(get|put|delete)Note, (first|cred|par|body /)"},
 	"requests that are unread": {document: "requests", service: requestGarden, phases: "012", target: credentials, tests: "see|stop", edits: []string{"{name: where, in: path, required: true, schema: {type: string, maxLength: 3}}", "{name: where, in: path, required: true, schema: {$ref: other.yaml}}"}},
 	"requests without a value": {document: "requests", service: requestGarden, phases: "012", target: credentials, tests: "see|stop", edits: []string{"{name: where, in: path, required: true, schema: {type: string, maxLength: 3}}", "{name: where, in: path, required: true, schema: {type: string, not: {}}}"}},
-	"odd requests that crash":  {document: "requests", service: refusing(func(*http.Request) int { return 500 }), phases: "5", target: credentials, tests: "robustness, (parameter q|body: \"0\")"},
+	"robustness that crashes":  {document: "requests", service: refusing(func(*http.Request) int { return 500 }), phases: "5", target: credentials, tests: "robustness, (parameter q|body: \"0\")"},
 	"texts": {document: "requests", service: requestGarden, phases: "1245", target: credentials, tests: `^stop, (body|no|media|mal)[^\\]*$`, edits: []string{
 		"post: {operationId: stop,", "post: {operationId: stop, requestBody: {required: true, content: {text/plain: {schema: {type: string, nullable: true, maxLength: 3}}}},",
 	}},
 	"conditions of a read": {document: "pots", service: potGarden, tests: "getPot.*If-Match", settings: declaredPots(), edits: []string{
 		"operationId: getPot\n      parameters: [", "operationId: getPot\n      parameters: [{name: If-Match, in: header, schema: {type: string}}, ",
 	}},
-	"odd conditions":                     {document: "pots", service: potGarden, phases: "5", tests: "(get|patch|delete)Pot, robustness, parameter If-", settings: declaredPots()},
+	"robustness of conditions":           {document: "pots", service: potGarden, phases: "5", tests: "(get|patch|delete)Pot, robustness, parameter If-", settings: declaredPots()},
 	"forms":                              {document: "requests", service: requestGarden, phases: "24", target: credentials, tests: "sendForm, body /", edits: []string{"count: {type: integer, maximum: 3}}", "count: {type: integer, maximum: 3}, more: {type: object, nullable: true, properties: {deep: {type: string, maxLength: 3}}}}"}},
 	"first requests of a change by POST": {document: "requests", service: requestGarden, phases: "0", target: credentials, tests: "putNote", edits: []string{"put: {operationId: putNote", "post: {operationId: putNote"}},
 	"requests of what nothing shows": {document: "needs", service: http.NotFoundHandler, phases: "12", tests: "find|Seat|^book, (cred|body /roomId)", edits: []string{
@@ -174,7 +174,7 @@ func TestStopped(t *testing.T) {
 	}
 }
 
-// A large document has fewer random bodies, and one odd name of a member.
+// A large document has fewer random bodies, and one robustness name of a member.
 func TestFewDraws(t *testing.T) {
 	t.Parallel()
 	var paths strings.Builder

@@ -47,7 +47,7 @@ var transcripts = map[string]trial{
 	"refused creates that are stored": {document: "requests", service: storing, phases: "2", target: credentials, tests: refusedCreates},
 	"refused creates that are found":  {document: "requests", service: finding, phases: "2", target: credentials, tests: refusedCreates},
 	"refused creates of other ids":    {document: "pots", service: refusing(refusesPots), phases: "24", tests: "createPot, body /color maxLength, refused", settings: assignedPots()},
-	"odd members":                     {document: "pots", service: potGarden, phases: "24", tests: "createPot, body  additionalProperties"},
+	"robustness of members":           {document: "pots", service: potGarden, phases: "24", tests: "createPot, body  additionalProperties"},
 	// The first requests, until the service has accepted one of each operation, and what is learned of them.
 	"first requests":                        {document: "needs", service: reception(nothing), phases: "0126", tests: "first|credentials|parameter"},
 	"first requests without zones":          {document: "needs", service: reception(zones), phases: "01", tests: "book|change"},

@@ -100,8 +100,8 @@ func (t *listTest) filterBy(by resources.Filter, more int) (f *filter, asked []a
 		f.create(map[string]any{by.Member: f.sent(by, drawn[0], f.Values.Fresh(f.scalar(by), drawn))})
 	}
 	isOther := func(shown map[string]any) bool { return !jsonvalue.Same(shown[by.Member], f.shown[0][by.Member]) }
-	isOdd := func(value any) bool { return value == nil || !f.Values.Fits(f.Values.Scalar(f.taken(by)), value) }
-	if !slices.ContainsFunc(f.shown, isOther) || slices.ContainsFunc(asked, isOdd) {
+	isUnusable := func(value any) bool { return value == nil || !f.Values.Fits(f.Values.Scalar(f.taken(by)), value) }
+	if !slices.ContainsFunc(f.shown, isOther) || slices.ContainsFunc(asked, isUnusable) {
 		f.NotTested(scenario.NotTested("the service has other values of " + by.Member + " than a create sends"))
 	}
 	if by.Meaning.IsOrder() {

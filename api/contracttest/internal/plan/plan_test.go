@@ -187,7 +187,7 @@ func TestOddCondition(t *testing.T) {
 		}
 	}
 	if found != len(values.RobustnessEntityTags) {
-		t.Errorf("there are %d tests of an odd condition, want %d", found, len(values.RobustnessEntityTags))
+		t.Errorf("there are %d robustness tests of a condition, want %d", found, len(values.RobustnessEntityTags))
 	}
 }
 
