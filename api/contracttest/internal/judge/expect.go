@@ -13,9 +13,9 @@ import (
 
 // broken says what is wrong with a service that has responded, as an error. A status of 500 or more is
 // a crash, whatever was expected.
-func (j *Judge) broken(x scenario.Interaction, broken scenario.Broken) error {
+func (j *Judge) broken(x scenario.Interaction, asked Asked, broken scenario.Broken) error {
 	if x.Status >= http.StatusInternalServerError {
-		return j.Crashed(x, Asked{}, broken.Message)
+		return j.Crashed(x, asked, broken.Message)
 	}
 	return broken
 }
@@ -59,7 +59,7 @@ func (j *Judge) Accepted(x scenario.Interaction, promise scenario.Promise) error
 		return scenario.Broken{Cause: cause, Root: root, Rank: scenario.Undocumented, Message: "no success of the document has this status"}
 	}
 	cause, root := j.wronglyRefused(x, promise)
-	return j.broken(x, scenario.Broken{
+	return j.broken(x, Asked{Promise: promise}, scenario.Broken{
 		Cause: cause, Root: root, Rank: scenario.Behaviour, Message: "the request is valid, but was refused",
 	})
 }
@@ -100,7 +100,7 @@ func (j *Judge) Refused(x scenario.Interaction, why scenario.Violation, promise 
 		return scenario.Broken{Cause: cause, Root: root, Rank: scenario.Behaviour, Message: message}
 	}
 	for _, fault := range j.byOptions(scenario.Judged{Interaction: x, Operation: j.Name(x), Why: &why}) {
-		return j.broken(x, scenario.Broken{
+		return j.broken(x, Asked{&why, promise}, scenario.Broken{
 			Cause: scenario.Cause{
 				Kind: scenario.WrongRefusal, Operation: j.nameOrMethod(x), Violation: why.Kind, Place: fault.Where, Keyword: fault.Keyword,
 			},
