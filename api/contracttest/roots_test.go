@@ -93,13 +93,17 @@ func causesOf(report contracttest.Report) (texts []string) {
 // are not the same.
 func TestRootsOfCrashes(t *testing.T) {
 	t.Parallel()
-	document, mux := "openapi: 3.0.3\ninfo: {title: t, version: '1'}\npaths:\n", http.NewServeMux()
+	document, mux := `openapi: 3.0.3
+info: {title: t, version: '1'}
+x-sorted: [&by {name: "sort[by]", in: query, schema: {type: string}}, &order {name: "sort[order]", in: query, schema: {type: string}}]
+paths:
+`, http.NewServeMux()
 	for i, name := range []string{"cups", "mugs", "jugs"} {
 		most := 50 + i
 		const responses = `responses: {'200': {description: ok}, '400': {description: wrong}}`
 		document += fmt.Sprintf(`
   /%[1]s:
-    get: {operationId: %[1]s, parameters: [{name: limit, in: query, schema: {type: integer, minimum: 1, maximum: %[2]d}}], %[3]s}
+    get: {operationId: %[1]s, parameters: [{name: limit, in: query, schema: {type: integer, minimum: 1, maximum: %[2]d}}, *by, *order], %[3]s}
   /%[1]s/{%[1]sName}:
     get: {operationId: %[1]sOne, parameters: [{name: %[1]sName, in: path, required: true, schema: {type: string, maxLength: %[2]d}}], %[3]s}
 `, name, most, responses)
@@ -108,8 +112,9 @@ func TestRootsOfCrashes(t *testing.T) {
 			if r.URL.Query().Has("limit") {
 				limit, err = strconv.Atoi(r.URL.Query().Get("limit"))
 			}
+			isSorted := r.URL.Query().Has("sort[by]") || r.URL.Query().Has("sort[order]")
 			switch {
-			case errors.Is(err, strconv.ErrRange), limit == most: // also for a valid value
+			case errors.Is(err, strconv.ErrRange), limit == most, isSorted: // also for valid values
 				w.WriteHeader(http.StatusInternalServerError)
 			case err != nil, limit < 1, limit > most:
 				w.WriteHeader(http.StatusBadRequest)
@@ -130,7 +135,7 @@ func TestRootsOfCrashes(t *testing.T) {
 	defer server.Close()
 	report, err := contract.Run(t.Context(), contracttest.Target{URL: server.URL})
 	must.NoError(t, err)
-	want := []string{"a path with %00 gives 500", "a value of parameter limit gives 500"}
+	want := []string{"a path with %00 gives 500", "a value of parameter limit gives 500", "a value of parameter sort gives 500"}
 	if got := causesOf(report); !slices.Equal(got, want) {
 		t.Errorf("the causes are %q, want %q", got, want)
 	}

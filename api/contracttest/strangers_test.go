@@ -108,7 +108,7 @@ var strangers = []struct {
 	{nullTags, "TicketInput.tags is not nullable", "TicketInput in requests: null is accepted as /tags"},
 	{anyMediaType, "addComment: application/json, and 415 for others", "bodies of another media type are accepted"},
 	{blankComment, "CommentInput.body minLength: 1", "CommentInput in requests: a value that breaks minLength is accepted as /body"},
-	{hugeID, "ticketId format: int64, and refused with 400", "an invalid parameter ticketId gives 500"},
+	{hugeID, "ticketId format: int64, and refused with 400", "a value of parameter ticketId gives 500"},
 	{impossibleDate, "TicketInput.dueOn format: date (RFC 3339, section 5.7)", "TicketInput in requests: a value of another format is accepted as /dueOn"},
 
 	{patchRefusesWith422, "patchTicket has 400 and no 422", "the status 422 is not documented"},

@@ -84,13 +84,14 @@ func (j *Judge) crash(x scenario.Interaction, asked Asked) (cause, root scenario
 }
 
 // parameterCrash is the cause of a crash on a parameter. Operations that share one share the code that reads it; those with one
-// of the same name often do, and all of them what decodes their paths.
+// of the same name often do, as filter[eq] and filter[in] do, and all of them what decodes their paths.
 func (j *Judge) parameterCrash(x scenario.Interaction, in, name string) (cause, root scenario.Cause) {
-	root = scenario.Cause{Kind: scenario.ParameterCrash, Place: name, Status: x.Status}
 	cause = CrashOf(j.Name(x), x.Status)
 	if j.isShared(x, in, name) {
-		cause = root
+		cause = scenario.Cause{Kind: scenario.ParameterCrash, Place: name, Status: x.Status}
 	}
+	family, _, _ := strings.Cut(name, "[")
+	root = scenario.Cause{Kind: scenario.ParameterCrash, Place: family, Status: x.Status}
 	for _, value := range []string{"%00", "%FF"} {
 		if in == "path" && strings.Contains(x.Path, value) {
 			root = scenario.Cause{Kind: scenario.PathCrash, Value: value, Status: x.Status}
