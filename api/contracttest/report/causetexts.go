@@ -29,6 +29,8 @@ func CauseText(c scenario.Cause) string {
 		return otherMediaType(c)
 	case scenario.BrokenPromise:
 		return brokenPromise(c.Promise)
+	case scenario.UndocumentedStatus:
+		return undocumentedStatus(c)
 	case scenario.WrongStatus:
 		return wrongStatus(c)
 	case scenario.UndocumentedSuccess, scenario.AcceptsNoBody:
@@ -68,7 +70,6 @@ var plainCauses = map[scenario.CauseKind]string{
 	scenario.SeveralChangesAtOnce: "OPERATION: several changes at the same time succeed with one If-Match",
 	scenario.ListedTwice:          "OPERATION: pages have a resource twice",
 	scenario.ListLacks:            "OPERATION: pages lack what exists",
-	scenario.UndocumentedStatus:   "the status STATUS is not documented",
 	scenario.WrongRefusal:         "OPERATION: VIOLATION: PLACE, KEYWORD",
 	scenario.OpenToOthers:         "OPERATION: one user gets at what another one has created",
 	scenario.AcceptsAnyMediaType:  "bodies of another media type are accepted",
@@ -125,6 +126,14 @@ func undocumentedOperation(c scenario.Cause) string {
 		return "the service has operations that the document does not have"
 	}
 	return fmt.Sprintf("the service has %s %s, and the document does not", c.Operation, c.Place)
+}
+
+// undocumentedStatus is the cause of a refusal with a status that the document does not have.
+func undocumentedStatus(c scenario.Cause) string {
+	if c.Status == 0 {
+		return "statuses of refusals are not documented"
+	}
+	return fmt.Sprintf("the status %d is not documented", c.Status)
 }
 
 // otherMediaType is the cause of a response with a media type that the document does not have, or with none.
@@ -205,6 +214,8 @@ func successCause(c scenario.Cause) string {
 func wrongBody(c scenario.Cause) string {
 	of := fmt.Sprintf("%s, %d:", c.Operation, c.Status)
 	switch {
+	case c.Value != "":
+		return c.Value + " in responses is not what the document says"
 	case c.Component != "":
 		of = c.Component + " in responses:"
 	case c.Operation == "" && c.Status == 0:

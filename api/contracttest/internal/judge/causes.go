@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"path"
@@ -149,6 +150,7 @@ func ofStatus(operation string, fault scenario.Fault, status int) (cause, root s
 		cause, root = undocumentedSuccess(operation, status)
 		return cause, root, scenario.Undocumented
 	}
+	root = scenario.Cause{Kind: scenario.UndocumentedStatus}
 	return scenario.Cause{Kind: scenario.UndocumentedStatus, Status: status}, root, scenario.Undocumented
 }
 
@@ -185,8 +187,11 @@ func (j *Judge) ofBody(fault scenario.Fault, x scenario.Interaction) (cause, roo
 		cause.Operation = j.Name(x)
 	}
 	root = scenario.Cause{Kind: scenario.WrongForm, Operation: cause.Operation, Component: cause.Component, Status: cause.Status}
-	if fault.Keyword == "nullable" {
+	switch {
+	case fault.Keyword == "nullable":
 		root = scenario.Cause{Kind: scenario.WrongBody, Keyword: fault.Keyword}
+	case string(bytes.TrimSpace(x.Body)) == "{}": // in place of what does not exist, or was not found
+		root = scenario.Cause{Kind: scenario.WrongForm, Value: "{}"}
 	}
 	return cause, root
 }

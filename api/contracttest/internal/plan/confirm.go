@@ -82,10 +82,10 @@ const (
 
 // leavesOpen is why the document leaves open whether the service may refuse a member of the body, or nothing.
 func (s *surroundings) leavesOpen(sent scenario.Request) scenario.NotTested {
-	m := s.memberIn(sent)
-	if s.promise.Kind != scenario.BodyKeyword || m.object == nil {
+	if s.promise.Kind != scenario.BodyKeyword {
 		return ""
 	}
+	m := s.memberIn(sent)
 	_, has := m.object[m.name]
 	shape := s.shapeOf(schema.Of(m.property()))
 	isTyped := schema.HasType(shape) || schema.IsComposed(shape) || len(schema.ValuesOf(shape)) > 0
@@ -104,13 +104,13 @@ var wrongValue = []int{http.StatusBadRequest, http.StatusUnprocessableEntity}
 
 // canBeConfirmed reports whether a request was refused that has one value, in the body, the query or the path, that may be why.
 func (s *surroundings) canBeConfirmed(status int) bool {
-	if s.promise.Duty != scenario.MustAccept || s.promise.Place == "" {
+	isOfPlace := s.promise.Place != "" || s.promise.Keyword == "additionalProperties"
+	switch {
+	case s.promise.Duty != scenario.MustAccept || !isOfPlace:
 		return false
-	}
-	switch s.promise.Kind {
-	case scenario.BodyKeyword:
+	case s.promise.Kind == scenario.BodyKeyword:
 		return slices.Contains(wrongValue, status) && s.Operation.HasJSON()
-	case scenario.ParameterKeyword:
+	case s.promise.Kind == scenario.ParameterKeyword:
 		return slices.Contains(append(wrongValue, http.StatusNotFound, http.StatusNotAcceptable), status) && s.named() != nil
 	}
 	return false

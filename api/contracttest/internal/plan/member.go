@@ -25,10 +25,10 @@ func (s *surroundings) memberIn(sent scenario.Request) member {
 		place = strings.TrimSuffix(place, "/*")
 	}
 	place = strings.ReplaceAll(place, "/*/", "/0/") // the arrays of a test have what it is about as their first item
-	i := strings.LastIndexByte(place, '/')
-	if i < 0 {
-		return member{}
+	if place == "" {
+		place = jsonvalue.Pointer(schema.UnknownMember) // of the body itself only these are tested
 	}
+	i := strings.LastIndexByte(place, '/')
 	body, _ := jsonvalue.Decode(sent.Body) // a test has written it
 	m := member{body: body, above: place[:i], name: jsonvalue.Unescape(place[i+1:])}
 	m.object = jsonvalue.Object(jsonvalue.Lookup(body, "#"+m.above))
