@@ -34,7 +34,9 @@ var edges = map[string]trial{
 		"    post: {operationId: waterPot", "    put: {operationId: waterPot",
 		"parameters: [*potId, *id], responses: {\"204\": *empty, \"404\": *none}}", "parameters: [*potId, *id], responses: {\"204\": *empty}}",
 	}},
-	"pots at a base path": {document: "pots", service: potGarden, at: "/api", tests: "Location"},
+	// Nothing reads a plant.
+	"below each other, only deleted": {document: "below", service: assigning(toy.Habits{}), tests: "createPlant", edits: onlyDeleted},
+	"pots at a base path":            {document: "pots", service: potGarden, at: "/api", tests: "Location"},
 	"pots with a high default": {document: "pots", service: potGarden, tests: "default of", edits: []string{
 		"maximum: 100, default: 10", "maximum: 1000, default: 500",
 	}},
@@ -101,6 +103,12 @@ func withPot() http.Handler {
 	garden := toy.New(toy.Habits{})
 	toy.PlantPot(garden, 7)
 	return garden
+}
+
+// onlyDeleted leaves out what reads or changes a plant.
+var onlyDeleted = []string{
+	"    get: {operationId: getPlant, responses: {\"200\": *one, \"404\": *none}}\n", "",
+	"    patch: {operationId: patchPlant, requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/New'}}}}, responses: {\"200\": *one, \"404\": *none}}\n", "",
 }
 
 // withTables adds the tables of a room to the document of needs.

@@ -216,6 +216,12 @@ var faults = map[string]fault{
 
 	// What is below another thing.
 	"a plant is found below any pot":   {of: below, Fault: toy.Fault{At: `^(GET|PATCH|DELETE) /pots/\d+/plants/\d+`, Before: toy.Anywhere}},
+	"any deletion of a plant succeeds": {of: "below each other, only deleted", tests: "gone", Fault: toy.Fault{At: `^DELETE /pots/\d+/plants/\d+`, After: toy.Responds(204)}},
+	"a plant that nothing reads stays": {of: "below each other, only deleted", Fault: toy.Fault{At: `^DELETE /pots/\d+/plants/\d+`, Before: toy.Method("GET"), After: func(_ *http.Request, a *toy.Response) {
+		if a.Status == http.StatusOK {
+			*a = *toy.Status(http.StatusNoContent)
+		}
+	}}},
 	"a plant is watered below any pot": {of: below, Fault: toy.Fault{At: `plants/\d+/water`, Before: toy.Anywhere}},
 	"a list has what is below others":  {of: below, Fault: toy.Fault{At: `^GET /pots/\d+/plants$`, Before: toy.Together}},
 	"a pot is watered where none is":   {of: below, Fault: toy.Fault{At: `^POST /pots/\d+/water`, After: toy.Responds(204)}},

@@ -314,6 +314,9 @@ func deletedIsGone(t *draft.Trial, x *resources.Resource) {
 		}
 		t.Refused(method, thing, t.PlainBody(operation), scenario.UnknownResource)
 	}
+	if x.OnlyDeletesBelow() {
+		deletesOnce(t, x, thing)
+	}
 	if x.IsAssigned || x.IsInferred {
 		return
 	}
@@ -322,8 +325,25 @@ func deletedIsGone(t *draft.Trial, x *resources.Resource) {
 	t.ReadShows(thing, thing.Sent)
 }
 
-// deletedLater is why a deletion shows nothing.
-const deletedLater scenario.NotTested = "it is deleted later"
+// deletesOnce deletes again what is below something that exists. If 404 is what the service says to a thing that was never created
+// there, it must say so to one that is deleted, too.
+//
+//	DELETE /pots/7/plants/5        204
+//	DELETE /pots/7/plants/1000005  404, so that
+//	DELETE /pots/7/plants/5        must be refused, too
+func deletesOnce(t *draft.Trial, x *resources.Resource, deleted *scenario.Thing) {
+	status := t.Call(http.MethodDelete, neverCreated(t.Draft, x, deleted), nil).Status
+	if status != http.StatusNotFound && status != http.StatusGone {
+		t.NotTested(deletesAny)
+	}
+	t.Refused(http.MethodDelete, deleted, nil, scenario.UnknownResource)
+}
+
+// Why a deletion shows nothing.
+const (
+	deletedLater scenario.NotTested = "it is deleted later"
+	deletesAny   scenario.NotTested = "nothing but DELETE shows it, which does not say that something does not exist"
+)
 
 // changeThing changes a thing to other values.
 func changeThing(t *draft.Trial, method string, thing *scenario.Thing) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 )
 
 // What a document says of a resource decides which tests it has. Of an inferred one it must say more: that it was
@@ -67,7 +68,22 @@ func (x *Resource) MayIgnoreAbsence(operation *document.Operation) bool {
 // ShowsDeletion reports whether an operation on one such thing shows whether it was deleted.
 func (x *Resource) ShowsDeletion() bool {
 	remove := x.Operations[http.MethodDelete]
-	return x.Operations[http.MethodGet] != nil || remove != nil && !x.MayIgnoreAbsence(remove)
+	if x.Operations[http.MethodGet] != nil || x.OnlyDeletesBelow() {
+		return true
+	}
+	return remove != nil && !x.MayIgnoreAbsence(remove)
+}
+
+// OnlyDeletesBelow reports whether a DELETE is all that can show a thing, and its 404 may also mean what that is below. Then
+// only the service can show what it means: by what it says of an identity that it has never assigned. An identity that a create
+// takes may be that of something else, such as a group to which a user is added.
+func (x *Resource) OnlyDeletesBelow() bool {
+	remove := x.Operations[http.MethodDelete]
+	if remove == nil || len(remove.PathNames) < 2 || x.Operations[http.MethodGet] != nil {
+		return false
+	}
+	isTaken := len(schema.Members(schema.Parts(x.Create.ThingSchema()), x.Member)) > 0
+	return x.IsAssigned && !isTaken && x.RefusesAbsent(remove)
 }
 
 // FindingOnes are the operations on a thing that must find it, the one that deletes it last.

@@ -180,6 +180,48 @@ func TestFindingOnes(t *testing.T) {
 	}
 }
 
+// What is below something else, and can only be deleted, shows its deletion if the service gives it an identity of its own.
+func TestOnlyDeletesBelow(t *testing.T) {
+	t.Parallel()
+	const document = `
+  /jars:
+    post: {operationId: createJar, responses: {"201": {description: A jar., content: {application/json: {schema: {type: object, properties: {id: {type: integer}}}}}}}}
+  /jars/{jarId}:
+    get: {operationId: getJar, parameters: [{name: jarId, in: path, required: true, schema: {type: integer}}], responses: {"200": {description: A jar.}}}
+  /jars/{jarId}/nails:
+    parameters: [{name: jarId, in: path, required: true, schema: {type: integer}}]
+    post:
+      operationId: createNail
+      requestBody: {content: {application/json: {schema: {type: object, properties: {TAKEN: {type: integer}}}}}}
+      responses: {"201": {description: A nail., content: {application/json: {schema: {type: object, properties: {id: {type: integer}}}}}}}
+  /jars/{jarId}/nails/{id}:
+    parameters: [{name: jarId, in: path, required: true, schema: {type: integer}}, {name: id, in: path, required: true, schema: {type: integer}}]
+    delete: {operationId: deleteNail, responses: {"204": {description: It is gone.}, "ABSENT": {description: It is not there.}}}
+    METHOD: {operationId: onNail, responses: {"200": {description: A nail.}}}
+`
+	for _, c := range []struct {
+		name, taken, absent, method string
+		want, shows                 bool
+	}{
+		{"a nail", "size", "404", "put", true, true},
+		{"it is gone", "size", "410", "put", true, true},
+		{"no status", "size", "400", "put", false, false},
+		{"it may be added by its id", "id", "404", "put", false, false},
+		{"a read shows it", "size", "404", "get", false, true},
+	} {
+		words := strings.NewReplacer("TAKEN", c.taken, "ABSENT", c.absent, "METHOD", c.method)
+		x := found(t, words.Replace(document), Declarations{}).CreatedBy("createNail")
+		if x == nil || x.OnlyDeletesBelow() != c.want || x.ShowsDeletion() != c.shows {
+			t.Errorf("%s: %+v", c.name, x)
+		}
+	}
+	alone := nail(t, false, "DELETE", `"404": {description: It is not there.}`)
+	delete(alone.Operations, http.MethodGet)
+	if alone.OnlyDeletesBelow() || !alone.ShowsDeletion() {
+		t.Error("what is below nothing needs another DELETE")
+	}
+}
+
 // A list has pages of a size that its document allows.
 func TestPageSize(t *testing.T) {
 	t.Parallel()
