@@ -97,6 +97,13 @@ var faults = map[string]fault{
 		g.Last = 5000 + len(g.Beds["/pots"])
 		delete(g.Beds, "/pots/5001")
 	}}},
+	"a create loses false": {of: "pots that may be lit", Fault: toy.Fault{At: "^POST", Before: toy.Body(func(text string) string { return strings.Replace(text, `,"lit":false`, "", 1) })}},
+	"false is never shown": {of: "pots that may be lit", Fault: toy.Fault{After: func(_ *http.Request, a *toy.Response) {
+		if pot, is := a.Body.(map[string]any); is && pot["lit"] == false {
+			a.Body = maps.Clone(pot)
+			delete(a.Body.(map[string]any), "lit")
+		}
+	}}},
 	"a default is another one":       {of: "pots declared", Fault: toy.Fault{Before: func(g *toy.Garden, _ *http.Request) { g.Defaults = map[string]any{"size": 4000} }}},
 	"there is no default":            {of: "pots inferred", Fault: toy.Fault{Before: func(g *toy.Garden, _ *http.Request) { g.Defaults = nil }}},
 	"what has a default is required": {of: "pots declared", Fault: toy.Fault{At: "^POST", Before: toy.Body(func(text string) string { return strings.Repeat(text, strings.Count(text, "size")) })}},

@@ -160,13 +160,55 @@ func readSeesCreate(t *draft.Trial, x *resources.Resource) {
 	for i, body := range append(varied, drawnBodies(t.Draft, x)...) {
 		thing := x.Thing(nil)
 		thing.Sent = body
-		if i < len(varied) {
+		isVaried := i < len(varied)
+		if isVaried {
 			t.Create(thing)
 		} else if t.CreateIfPossible(thing); thing.Missing {
 			continue
 		}
 		t.ReadShows(thing, thing.Sent)
+		if isVaried {
+			keepsFalse(t, x, thing)
+		}
 	}
+}
+
+// keepsFalse fails if a create has lost what was false. Many services leave that out of what they show, which is no loss. It is one
+// where the same read shows it as soon as a change has sent it.
+//
+//	POST /tools {"lent": false}      201
+//	GET /tools/7                     has no member lent
+//	PATCH /tools/7 {"lent": false}   200
+//	GET /tools/7                     must have none again
+func keepsFalse(t *draft.Trial, x *resources.Resource, created *scenario.Thing) {
+	hidden := hiddenFalse(t.Draft, x, created)
+	method, body := http.MethodPatch, hidden
+	if x.Operations[method] == nil {
+		method, body = http.MethodPut, created.Sent
+	}
+	change := x.Operations[method]
+	if len(hidden) == 0 || change == nil || t.Call(method, created, body).Status/100 != 2 {
+		return
+	}
+	t.Read(created)
+	for _, name := range slices.Sorted(maps.Keys(hidden)) {
+		isShown := x.Shown(created.Seen)[name] == false
+		t.Require(!isShown, "was sent %s = false, which a read shows only after %s", name, change.ID)
+	}
+}
+
+// hiddenFalse are the members that a create has sent as false and that a read lacks. Where false is the default, that may be why.
+func hiddenFalse(d *draft.Draft, x *resources.Resource, created *scenario.Thing) map[string]any {
+	shown := x.Shown(created.Seen)
+	hidden := map[string]any{}
+	for name, value := range created.Sent {
+		isHidden := shown != nil && shown[name] == nil && value == false
+		property := d.Values.Property(x.Create.ThingSchema(), name)
+		if isHidden && property != nil && !isOfService(d, x, name, property) {
+			hidden[name] = false
+		}
+	}
+	return hidden
 }
 
 // variedBodies have another value for each member, so that no two members can be mixed up. There is one at least, which is nil
