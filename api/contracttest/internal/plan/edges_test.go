@@ -26,6 +26,9 @@ var edges = map[string]trial{
 	"pots that may be lit": {document: "pots", service: potGarden, tests: "sees a (create|change)", edits: []string{
 		"properties: {id: {type: integer, minimum", "properties: {lit: {type: boolean}, id: {type: integer, minimum", "{type: object, properties: {color:", "{type: object, properties: {lit: {type: boolean}, color:",
 	}},
+	"pots of bounded sizes": {document: "pots", service: potGarden, tests: "sees a create", edits: []string{
+		"size: {type: integer, minimum: 1000, default: 3000}, note", "size: {type: integer, minimum: 1000, maximum: 9000}, weight: {type: number, minimum: 0, maximum: 70}, note",
+	}},
 	"pots that merge":        {document: "pots", service: potGarden, tests: "removes", edits: []string{"operationId: putPot", "operationId: putPot\n      description: Members that are absent stay."}},
 	"pots of three members":  {document: "pots", service: potGarden, tests: "removes", edits: []string{"required: [id, color]", "required: [id, color]\n      minProperties: 3"}},
 	"pots with assigned ids": {document: "pots", service: assigning(toy.Habits{}), tests: "If-|Location|create", settings: assignedPots()},

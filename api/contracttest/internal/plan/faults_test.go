@@ -97,7 +97,8 @@ var faults = map[string]fault{
 		g.Last = 5000 + len(g.Beds["/pots"])
 		delete(g.Beds, "/pots/5001")
 	}}},
-	"a create loses false": {of: "pots that may be lit", Fault: toy.Fault{At: "^POST", Before: toy.Body(func(text string) string { return strings.Replace(text, `,"lit":false`, "", 1) })}},
+	"a create stores no size above 8000": {of: "pots of bounded sizes", Fault: toy.Fault{At: "^POST", Before: toy.Body(func(text string) string { return strings.Replace(text, `"size":9000`, `"size":8000`, 1) })}},
+	"a create loses false":               {of: "pots that may be lit", Fault: toy.Fault{At: "^POST", Before: toy.Body(func(text string) string { return strings.Replace(text, `,"lit":false`, "", 1) })}},
 	"false is never shown": {of: "pots that may be lit", Fault: toy.Fault{After: func(_ *http.Request, a *toy.Response) {
 		if pot, is := a.Body.(map[string]any); is && pot["lit"] == false {
 			a.Body = maps.Clone(pot)

@@ -224,22 +224,44 @@ func variedBodies(d *draft.Draft, operation *document.Operation) (bodies []map[s
 	return bodies
 }
 
-// drawnBodies draws some of the bodies at the edges of the schema of a create. Not all are sent: their
-// constraints have tests of their own, and here it is what is stored that matters.
+// drawnBodies have the largest values, and are some of the other bodies at the edges of the schema of a create. Not all of these
+// are sent: their constraints have tests of their own, and here it is what is stored that matters.
 func drawnBodies(d *draft.Draft, x *resources.Resource) (bodies []map[string]any) {
 	described := x.Create.ThingSchema()
 	if described == nil {
 		return nil
 	}
 	variants := d.Values.Obeying(described)
+	for _, keyword := range []string{"maximum", "maxLength"} {
+		if body := largestBody(variants, keyword); body != nil && d.Values.Fits(described, body) {
+			bodies = append(bodies, d.Needed(x.Create, body))
+		}
+	}
 	d.Values.Shuffle(variants)
-	for _, variant := range variants[:min(len(variants), createdBodies)] {
+	for _, variant := range variants[:min(len(variants), createdBodies-len(bodies))] {
 		variant = d.Values.Renamed(described, variant, values.RobustnessNames[d.Values.Below(len(values.RobustnessNames))])
 		if body := jsonvalue.Object(variant.Value); body != nil {
 			bodies = append(bodies, d.Needed(x.Create, body))
 		}
 	}
 	return bodies
+}
+
+// largestBody has the largest value of each member that a keyword bounds: a service may store less than that. It is nil if the
+// keyword bounds none.
+func largestBody(variants []values.Variant, keyword string) (largest map[string]any) {
+	for _, variant := range variants {
+		body := jsonvalue.Object(variant.Value)
+		name := strings.TrimPrefix(variant.Pointer, "/")
+		if _, isMember := body[name]; !isMember || variant.Keyword != keyword {
+			continue
+		}
+		if largest == nil {
+			largest = maps.Clone(body)
+		}
+		largest[name] = body[name]
+	}
+	return largest
 }
 
 // noJSONBody is why a resource cannot be changed by a test.
