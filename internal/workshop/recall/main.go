@@ -1,6 +1,6 @@
 // Command recall measures how many planted faults a tool finds that has only the document of a service.
 //
-//	go run ./recall [-reports FOLDER] [-tools NAME,…] [-only TEXT] [-seeds 5] [-share 1] [-time 60s] [-parallel 2]
+//	go run ./recall [-reports FOLDER] [-tools NAME,…] [-only TEXT] [-seeds 5] [-share 1] [-sample 0] [-time 60s] [-parallel 2]
 //	go run ./recall -reports FOLDER -kept
 //
 // Each set (sets.go) is a right server and the same with one fault at a time. Each tool (tools.go) runs on all of them, on
@@ -37,6 +37,7 @@ type settings struct {
 	seeds    int           // with which a tool runs on a server with a fault
 	rights   int           // with which it runs on the right one
 	share    float64       // of the faults, chosen by their names
+	sample   int           // of the frozen faults, drawn at random; all faults if it is 0
 	kept     bool          // nothing is run
 	parallel int           // servers at the same time
 	only     string        // part of the names of sets or faults; all if it is empty
@@ -53,6 +54,7 @@ func main() {
 	flag.IntVar(&chosen.seeds, "seeds", 5, "with which a tool runs on each server with a fault")
 	flag.IntVar(&chosen.rights, "rights", 10, "seeds with which a tool runs on each right server: what it finds there only sometimes is not found because of a fault")
 	flag.Float64Var(&chosen.share, "share", 1, "of the faults that are taken")
+	flag.IntVar(&chosen.sample, "sample", 0, "so many of the frozen faults that are taken, drawn at random, always the same ones; 0 is all faults")
 	flag.BoolVar(&chosen.kept, "kept", false, "run no tool, and make the table of what the folder of reports has")
 	flag.IntVar(&chosen.parallel, "parallel", 2, "servers at the same time")
 	flag.StringVar(&chosen.only, "only", "", "a part of the names of faults")

@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
+	"math/rand/v2"
 	"net"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -78,23 +80,12 @@ type server struct {
 
 // allServers lists the right server of each set, as often as tools run on it, and those with faults, once for each seed.
 func allServers(ctx context.Context, folder string, chosen settings) (all []server, err error) {
+	withFault, err := faultsOf(ctx, folder, chosen)
+	if err != nil {
+		return nil, err
+	}
 	for _, one := range sets {
-		one.frozenAt = one.lastChange(ctx)
-		listed, err := one.program(ctx, folder, "-list").Output()
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", one.name, err)
-		}
-		var wrong []server
-		for line := range strings.Lines(string(listed)) {
-			parts := strings.Split(strings.TrimSpace(line), "\t")
-			if len(parts) != 3 {
-				continue
-			}
-			made := server{set: one, group: parts[0], fault: parts[1], breaks: parts[2]}
-			if chosen.has(made) {
-				wrong = append(wrong, made)
-			}
-		}
+		wrong := slices.DeleteFunc(slices.Clone(withFault), func(other server) bool { return other.name != one.name })
 		if len(wrong) == 0 {
 			continue
 		}
@@ -114,6 +105,39 @@ func allServers(ctx context.Context, folder string, chosen settings) (all []serv
 		}
 	}
 	return all, nil
+}
+
+// faultsOf lists the servers with a fault that are chosen.
+func faultsOf(ctx context.Context, folder string, chosen settings) (all []server, err error) {
+	for _, one := range sets {
+		one.frozenAt = one.lastChange(ctx)
+		listed, err := one.program(ctx, folder, "-list").Output()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", one.name, err)
+		}
+		for line := range strings.Lines(string(listed)) {
+			parts := strings.Split(strings.TrimSpace(line), "\t")
+			if len(parts) != 3 {
+				continue
+			}
+			made := server{set: one, group: parts[0], fault: parts[1], breaks: parts[2]}
+			if chosen.has(made) {
+				all = append(all, made)
+			}
+		}
+	}
+	if chosen.sample > 0 {
+		all = drawn(all, chosen.sample)
+	}
+	return all, nil
+}
+
+// drawn are so many of the frozen faults, drawn at random: always the same ones.
+func drawn(all []server, count int) []server {
+	frozen := slices.DeleteFunc(slices.Clone(all), func(one server) bool { return !one.isFrozen() })
+	random := rand.New(rand.NewPCG(1, 0))
+	random.Shuffle(len(frozen), func(i, j int) { frozen[i], frozen[j] = frozen[j], frozen[i] })
+	return frozen[:min(count, len(frozen))]
 }
 
 // has says that a fault is among those that are chosen.

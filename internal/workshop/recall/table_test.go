@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -28,6 +30,31 @@ func TestFound(t *testing.T) {
 	withoutRun := append(slices.Clone(judgements), judgement{server: server{fault: "d"}})
 	if got, want := found(withoutRun, "tool"), "1 (0–2) of 3"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A sample has frozen faults alone, each at most once, and is always the same.
+func TestDrawn(t *testing.T) {
+	var all []server
+	for i := range 20 {
+		all = append(all, server{set: set{name: "mutants", faultList: "list"}, fault: fmt.Sprint(i)}, server{set: set{name: "wiki"}, fault: fmt.Sprint(i)})
+	}
+	names := func(sample []server) (all []string) {
+		for _, one := range sample {
+			all = append(all, one.name+" "+one.fault)
+		}
+		return all
+	}
+	got := names(drawn(all, 12))
+	if again := names(drawn(all, 12)); !slices.Equal(got, again) {
+		t.Errorf("two samples are %q and %q", got, again)
+	}
+	isWiki := func(name string) bool { return strings.HasPrefix(name, "wiki") }
+	if slices.ContainsFunc(got, isWiki) || len(slices.Compact(slices.Sorted(slices.Values(got)))) != 12 {
+		t.Errorf("the sample is %q", got)
+	}
+	if every := drawn(all, 100); len(every) != 20 {
+		t.Errorf("of 20 faults %d are drawn", len(every))
 	}
 }
 

@@ -114,7 +114,7 @@ func runSchemathesisFor(ctx context.Context, on target) ([]string, error) {
 }
 
 // mostByDefault is when Schemathesis is interrupted that has its own settings and time.
-const mostByDefault = 5 * time.Minute
+const mostByDefault = 6 * time.Minute
 
 func runSchemathesisByDefault(ctx context.Context, on target) ([]string, error) {
 	return runSchemathesis(ctx, on, mostByDefault)
