@@ -23,6 +23,9 @@ var edges = map[string]trial{
 	"pots of one color": {document: "pots", service: potGarden, tests: "patch|change", edits: []string{
 		"{type: object, properties: {color: {type: string, maxLength: 40}, size: {type: integer, minimum: 1000}}}", "{type: object, required: [color], properties: {color: {enum: [reddish]}}}",
 	}},
+	"pots on one page": {document: "pots", service: potGarden, tests: "effect of parameter color", edits: []string{
+		"        - {name: limit, in: query, schema: {type: integer, minimum: 1, maximum: 100, default: 10}}\n        - {name: after, in: query, schema: {type: integer}}\n", "",
+	}},
 	"pots that may be lit": {document: "pots", service: potGarden, tests: "sees a (create|change)", edits: []string{
 		"properties: {id: {type: integer, minimum", "properties: {lit: {type: boolean}, id: {type: integer, minimum", "{type: object, properties: {color:", "{type: object, properties: {lit: {type: boolean}, color:",
 	}},

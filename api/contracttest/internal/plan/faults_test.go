@@ -210,7 +210,13 @@ var faults = map[string]fault{
 		}
 		return fmt.Sprint(len(all))
 	})}},
-	"a summary has one note":                {of: "lists of summaries", Fault: toy.Fault{At: `^GET /plains$`, After: toy.Noted(func(int, []any) any { return "n" })}},
+	"a summary has one note": {of: "lists of summaries", Fault: toy.Fault{At: `^GET /plains$`, After: toy.Noted(func(int, []any) any { return "n" })}},
+	"a filter finds five others": {of: "pots on one page", Fault: toy.Fault{At: `^GET /pots\?color=`, After: func(r *http.Request, a *toy.Response) {
+		a.Body = []any{}
+		for i := range 5 {
+			a.Body = append(a.Body.([]any), map[string]any{"id": 8000001 + i, "color": r.URL.Query().Get("color"), "size": 3000})
+		}
+	}}},
 	"a list lacks the tags":                 {of: "lists on a page", Fault: toy.Fault{At: `^GET /plains$`, After: toy.Items(toy.Untagged)}},
 	"a read lacks the tags":                 {of: "lists on a page", Fault: toy.Fault{At: `^GET /plains/`, After: func(_ *http.Request, a *toy.Response) { delete(jsonvalue.Object(a.Body), "tags") }}},
 	"a list leads to whole URLs":            {of: "lists by url", Fault: toy.Fault{At: "^GET /cursors", After: toy.Absolute}},

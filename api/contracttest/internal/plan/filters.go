@@ -166,7 +166,19 @@ func (f *filter) search(limit int, asked ...wanted) *selection {
 			break
 		}
 	}
+	if pages == 1 && !s.isWhole && f.lacking(s) != nil {
+		s.isWhole = f.hasLonger(limit, len(s.ids))
+	}
 	return s
+}
+
+// hasLonger reports whether a page without the filter has more items. Then a page of a size that seems full has ended before.
+func (f *filter) hasLonger(limit, size int) bool {
+	query := f.first()
+	if f.list.Limit != "" {
+		query.Set(f.list.Limit, strconv.Itoa(limit))
+	}
+	return len(f.page(query).ids) > size
 }
 
 // mostPages is how many pages are read. Even a few short ones show how a filter and pages go together.
