@@ -113,11 +113,11 @@ func runSchemathesisFor(ctx context.Context, on target) ([]string, error) {
 	return runSchemathesis(ctx, on, 2*on.limit+time.Minute, "--max-time", strconv.Itoa(int(on.limit.Seconds())), "--continue-on-failure")
 }
 
-// mostByDefault is when Schemathesis is interrupted that has its own settings and time.
+// mostByDefault ends Schemathesis that has its own settings: by itself it goes on until it has tried all that it wants to.
 const mostByDefault = 6 * time.Minute
 
 func runSchemathesisByDefault(ctx context.Context, on target) ([]string, error) {
-	return runSchemathesis(ctx, on, mostByDefault)
+	return runSchemathesis(ctx, on, 2*mostByDefault, "--max-time", strconv.Itoa(int(mostByDefault.Seconds())))
 }
 
 func runSchemathesis(ctx context.Context, on target, most time.Duration, settings ...string) ([]string, error) {
