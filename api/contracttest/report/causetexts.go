@@ -146,7 +146,10 @@ func otherMediaType(c scenario.Cause) string {
 
 // crash is the cause of a failure of the service.
 func crash(c scenario.Cause) string {
-	if c.Value != "" {
+	switch {
+	case c.Component != "":
+		return fmt.Sprintf("%s in requests gives %d", c.Component, c.Status)
+	case c.Value != "":
 		return fmt.Sprintf("operations respond with %d: %s", c.Status, c.Value)
 	}
 	return fmt.Sprintf("%s responds with %d", cmp.Or(c.Operation, noOperation), c.Status)

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"net/http"
 	"path"
@@ -69,6 +70,8 @@ func (j *Judge) crash(x scenario.Interaction, asked Asked) (cause, root scenario
 	switch {
 	case always == x.Status, x.Status == http.StatusServiceUnavailable:
 		return own, rootOfCrash(x)
+	case asked.Promise.Kind == scenario.BodyKeyword && asked.Promise.Place != "":
+		return own, cmp.Or(rootOfCrash(x), j.rootOfComponent(x))
 	case why == nil && asked.Promise.Kind == scenario.ParameterKeyword: // one mistake fails on valid values and on others
 		name, _, _ := strings.Cut(asked.Promise.Place, "/")
 		return j.parameterCrash(x, "", name)
@@ -99,6 +102,15 @@ func (j *Judge) parameterCrash(x scenario.Interaction, in, name string) (cause, 
 		}
 	}
 	return cause, root
+}
+
+// rootOfComponent is the root of crashes on a member of a body, or nothing: operations that take one component share what reads it.
+func (j *Judge) rootOfComponent(x scenario.Interaction) scenario.Cause {
+	component := schema.PlaceOf(j.taken(x), "").Component
+	if component == "" {
+		return scenario.Cause{}
+	}
+	return scenario.Cause{Kind: scenario.Crashes, Component: component, Status: x.Status}
 }
 
 // longestShared is the longest body that different operations get. What is longer is made of the schema of one.
