@@ -74,7 +74,8 @@ func (j *Judge) crash(x scenario.Interaction, asked Asked) (cause, root scenario
 		return own, cmp.Or(rootOfCrash(x), j.rootOfComponent(x))
 	case why == nil && asked.Promise.Kind == scenario.ParameterKeyword: // one mistake fails on valid values and on others
 		name, _, _ := strings.Cut(asked.Promise.Place, "/")
-		return j.parameterCrash(x, "", name)
+		_, root = j.parameterCrash(x, "", name)
+		return own, root
 	case why == nil:
 		return own, rootOfCrash(x)
 	case why.IsOfCredentials():
