@@ -48,7 +48,7 @@ func curlBody(body string) string {
 		number := (end - at) / size
 		isSafe := unicode.IsLetter(first) || unicode.IsDigit(first) // in a format of printf
 		if number < fewRepeated || !isSafe {
-			at += size
+			at = end
 			continue
 		}
 		writePlain(at)
@@ -63,7 +63,7 @@ func curlBody(body string) string {
 	return "@<(" + written + ")"
 }
 
-// fewRepeated is how often a character stands that is written out.
+// fewRepeated is the shortest run of one character that the shell repeats. A shorter one is written out.
 const fewRepeated = 64
 
 // curlHeader quotes a header so that the shell fills in a variable, and nothing else.

@@ -44,7 +44,7 @@ type Lesson struct {
 	IsRehearsed bool
 	// IsPlainAccepted means that the plainest request of it was.
 	IsPlainAccepted bool
-	// IsLookedAt means that it was looked whether its plainest request fails.
+	// IsLookedAt means that a test has looked whether its plainest request fails.
 	IsLookedAt bool
 	// NeedsFresh means that its texts must be new ones in each request, or of small letters.
 	NeedsFresh bool

@@ -28,7 +28,7 @@ func (s *session) credentialsFor(operation *document.Operation, access scenario.
 		return nil, unsaidSecurity
 	case !access.IsUsual():
 		found = access.Edit(given)
-	case operation == nil: // nobody knows which ones are asked for
+	case operation == nil: // the document does not say which ones it needs
 		return given.Own, nil
 	default:
 		found = good(operation, given.Own)
