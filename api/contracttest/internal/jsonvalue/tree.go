@@ -79,6 +79,17 @@ func Lookup(root any, reference string) any {
 	return node
 }
 
+// First is the JSON Pointer to the first of what a place names, in which * is any item of an array.
+func First(place string) string {
+	tokens := strings.Split(place, "/")
+	for i, token := range tokens {
+		if token == "*" {
+			tokens[i] = "0"
+		}
+	}
+	return strings.Join(tokens, "/")
+}
+
 // With returns a value that has another one at a JSON Pointer. Objects on the way are copied, and made where there is none.
 func With(value any, pointer string, inner any) any {
 	if pointer == "" {

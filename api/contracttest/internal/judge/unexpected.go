@@ -232,8 +232,7 @@ func (j *Judge) wronglyRefused(x scenario.Interaction, promise scenario.Promise)
 func (j *Judge) hasMember(x scenario.Interaction, place string) bool {
 	body, _ := jsonvalue.Decode(x.RequestBody) // what is no JSON has no member
 	i := strings.LastIndexByte(place, '/')
-	above := strings.ReplaceAll(place[:i]+"/", "/*/", "/0/")
-	object := jsonvalue.Object(jsonvalue.Lookup(body, "#"+strings.TrimSuffix(above, "/")))
+	object := jsonvalue.Object(jsonvalue.Lookup(body, "#"+jsonvalue.First(place[:i])))
 	_, has := object[jsonvalue.Unescape(place[i+1:])]
 	return has
 }

@@ -24,7 +24,7 @@ func (s *surroundings) memberIn(sent scenario.Request) member {
 	for strings.HasSuffix(place, "/*") {
 		place = strings.TrimSuffix(place, "/*")
 	}
-	place = strings.ReplaceAll(place, "/*/", "/0/") // the arrays of a test have what it is about as their first item
+	place = jsonvalue.First(place) // the arrays of a test have what it is about as their first item
 	if place == "" {
 		place = jsonvalue.Pointer(schema.UnknownMember) // of the body itself only these are tested
 	}
