@@ -28,8 +28,8 @@ type Change struct {
 type Stored = func(id int64) *plant.Plant
 
 // Effect is what a [Change] does: the rows to insert, the rows that replace others, and
-// the IDs of the plants to remove. An engine stores it in this order: it removes the history
-// of the plants in Forget, writes the plants, draws the position in the feed, and adds History.
+// the IDs of the plants to remove, which may not be stored. An engine removes the history of the plants
+// in Forget before it adds History.
 type Effect struct {
 	Insert, Update []PlantRow
 	Remove         []int64
@@ -296,7 +296,6 @@ func (g *Group) Effect() (effect Effect, changed []int64) {
 			effect.Forget = append(effect.Forget, g.ids[i])
 		}
 		switch {
-		case outcome.removed && outcome.before == nil: // one of another server may be stored meanwhile, and is not this one
 		case outcome.removed:
 			effect.Remove = append(effect.Remove, g.ids[i])
 		case outcome.before == nil:

@@ -213,18 +213,18 @@ func queueInserts(batch *pgx.Batch, rows []store.PlantRow) {
 	}
 }
 
-// writeSharded queues the statements that write plants in a sharded store.
+// writeSharded is writePlants for a sharded store.
 func writeSharded(batch *pgx.Batch, effect store.Effect) {
-	if len(effect.Forget) > 0 { // a copy may have brought it
-		batch.Queue(forgetHistoryOf, effect.Forget)
-	}
-	for _, id := range effect.Remove {
-		batch.Queue(deleteOne, id)
-	}
 	for _, row := range effect.Update {
 		batch.Queue(updateOne, plantValues(row)...)
 	}
 	queueInserts(batch, effect.Insert)
+	for _, id := range effect.Remove {
+		batch.Queue(deleteOne, id)
+	}
+	if len(effect.Forget) > 0 { // a copy may have brought it
+		batch.Queue(forgetHistoryOf, effect.Forget)
+	}
 }
 
 // maxTagsSharded is the largest number of tags in a page of a sharded store. A query takes

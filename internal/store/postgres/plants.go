@@ -276,18 +276,19 @@ func plantArrays(rows []store.PlantRow) []any {
 	return []any{ids, names, tags, versions, created, updated, keys, actors}
 }
 
-// writePlants queues the statements that write plants.
+// writePlants queues the statements that write plants. A plant that is inserted and removed was not stored,
+// and stays locked from its insert on; see claims.
 func writePlants(batch *pgx.Batch, effect store.Effect) {
-	if len(effect.Forget) > 0 {
-		batch.Queue(forgetHistoryOf, effect.Forget)
-	}
-	if len(effect.Remove) > 0 {
-		batch.Queue(`DELETE FROM plants WHERE id = ANY($1)`, effect.Remove)
-	}
 	if len(effect.Update) > 0 {
 		batch.Queue(updatePlants, plantArrays(effect.Update)...)
 	}
 	if len(effect.Insert) > 0 {
 		batch.Queue(insertPlants, plantArrays(effect.Insert)...)
+	}
+	if len(effect.Remove) > 0 {
+		batch.Queue(`DELETE FROM plants WHERE id = ANY($1)`, effect.Remove)
+	}
+	if len(effect.Forget) > 0 {
+		batch.Queue(forgetHistoryOf, effect.Forget)
 	}
 }

@@ -57,32 +57,61 @@ func TestPlantCreatedDuringWrite(t *testing.T) {
 	}
 }
 
-// A transaction that creates and deletes a plant deletes none that another program has created after its look at the plants: that
-// plant was acknowledged, and the history would not have it.
+// A transaction is retried if one of its plants is created after its look at them, also if none of them is
+// left by its writes: the plant of the other program was acknowledged, and the history must have its states.
 func TestPlantCreatedBesideDelete(t *testing.T) {
-	dsn := pgtest.DSN(t)
-	s := open(t, dsn)
-	conn := pgtest.Connect(t, dsn)
-	put := store.NewPlantRow(plant.Plant{ID: 1, Name: "put"}, nil)
-	isCreated := false
-	writes := []*pendingWrite{{Change: store.Change{IDs: []int64{1}, Decide: func(store.Stored) (store.Effect, error) {
-		if !isCreated { // it may run again
-			isCreated = true
-			_, err := conn.Exec(t.Context(), `INSERT INTO plants (id, name, version, created_at, updated_at) VALUES (1, 'first', 1, 1, 1)`)
-			must.NoError(t, err)
-		}
-		return store.Effect{Insert: []store.PlantRow{put}}, nil
-	}}}, {Change: store.Change{IDs: []int64{1}, Decide: func(stored store.Stored) (store.Effect, error) {
-		history := []plant.HistoryEntry{{Plant: *stored(1), Change: plant.Deleted, At: time.Now()}}
-		return store.Effect{Remove: []int64{1}, History: history}, nil
-	}}}}
-	for _, write := range writes {
-		write.deadline = time.Now().Add(wait.Limit)
+	put := func(w store.Writer) error {
+		_, _, err := w.Put(t.Context(), plant.Plant{ID: 1, Name: "put", ChangedBy: "Bob"}, plant.Precondition{})
+		return err
 	}
-	must.NoError(t, s.runTogether(writes, &lane{}))
-	kept, err := s.Get(t.Context(), 1)
-	if err != nil || kept.Name != "first" {
-		t.Errorf("the plant of the other program is %+v, %v", kept, err)
+	patch := func(w store.Writer) error {
+		_, err := w.Patch(t.Context(), 1, plant.Patch{Name: new("patch"), ChangedBy: "Cid"}, plant.Precondition{})
+		return err
+	}
+	remove := func(w store.Writer) error { return w.Delete(t.Context(), 1, "Dan", plant.Precondition{}) }
+	forget := func(w store.Writer) error { return w.Forget(t.Context(), 1) }
+	for name, c := range map[string]struct {
+		writes []func(store.Writer) error
+		want   []string // names of the plants in the history, newest first
+	}{
+		"put and delete":        {[]func(store.Writer) error{put, remove}, []string{"put", "first"}},
+		"put, patch and delete": {[]func(store.Writer) error{put, patch, remove}, []string{"patch", "put", "first"}},
+		"forget":                {[]func(store.Writer) error{forget}, nil},
+		"put and forget":        {[]func(store.Writer) error{put, forget}, nil},
+		"put, delete and put":   {[]func(store.Writer) error{put, remove, put}, []string{"put", "first"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dsn := pgtest.DSN(t)
+			s, other := open(t, dsn), open(t, dsn)
+			var writes []*pendingWrite
+			collect := func(_ context.Context, change store.Change) error {
+				writes = append(writes, &pendingWrite{Change: change, deadline: time.Now().Add(wait.Limit)})
+				return nil
+			}
+			for _, write := range c.writes {
+				must.NoError(t, write(store.Writer{Apply: collect}))
+			}
+			decide, isCreated := writes[0].Decide, false
+			writes[0].Decide = func(stored store.Stored) (store.Effect, error) {
+				if !isCreated { // it may run again
+					isCreated = true
+					must.NoError(t, other.Create(t.Context(), plant.Plant{ID: 1, Name: "first", ChangedBy: "Ann"}))
+				}
+				return decide(stored)
+			}
+			must.NoError(t, s.runTogether(writes, &lane{}))
+			var names []string
+			entries, _, err := s.History(t.Context(), 1, plant.HistoryPage{Limit: 10})
+			if err != nil && !errors.Is(err, plant.ErrNotFound) {
+				t.Error(err)
+			}
+			for _, entry := range entries {
+				names = append(names, entry.Plant.Name)
+			}
+			if !slices.Equal(names, c.want) {
+				t.Errorf("the history has the plants %q, want %q", names, c.want)
+			}
+		})
 	}
 }
 

@@ -229,6 +229,7 @@ func (g *group) change(ctx context.Context, conn *pgx.Conn, mark int64) error {
 		_, err := conn.Exec(ctx, `ROLLBACK`)
 		return err
 	}
+	effect.Insert = append(effect.Insert, g.claims(effect.Remove)...)
 	var batch pgx.Batch
 	g.store(&batch, effect, mark)
 	batch.Queue(`COMMIT`)
@@ -298,6 +299,19 @@ func (g *group) store(batch *pgx.Batch, effect store.Effect, mark int64) {
 			batch.Queue(storeChanges, g.changed, now)
 		}
 	}
+}
+
+// claims returns empty rows for those plants to remove that are not stored: the transaction has created them
+// itself, or they are to be forgotten. It inserts these rows before it removes the plants. So it fails if
+// another program has created one of them since the transaction has looked: the history would have the
+// changes of both in the wrong order, and the removal would be of the other's plant.
+func (g *group) claims(removed []int64) (rows []store.PlantRow) {
+	for _, id := range removed {
+		if !g.plants.IsStored(id) {
+			rows = append(rows, store.PlantRow{Plant: plant.Plant{ID: id}})
+		}
+	}
+	return rows
 }
 
 // beginEpochIfReplaced queues the statement that begins an epoch if the content is another one.
