@@ -126,12 +126,11 @@ func New(text []byte, o Options) (*Contract, error) {
 		Plan:       c.plan,
 		Header:     o.Header,
 		NotWritten: o.Rules.NotWritten,
-		Timeout:    o.Timeout,
+		Timeout:    o.Limits.Response,
 		Observe:    c.observe,
 	}
 	c.runner.Users = c.runners()
 	c.ledger.Known = o.Known
-	c.ledger.Exceptions = o.Exceptions
 	c.ledger.Promised = c.promised
 	c.ledger.IsDocumented = func(id string, status int) bool { return read.Operation(id).Response(status) != nil }
 	return c, nil

@@ -146,7 +146,7 @@ func TestHangs(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				service, end := context.WithCancel(t.Context())
 				defer end()
-				tests, err := New(document, Options{Seed: seed, MaxTime: time.Hour})
+				tests, err := New(document, Options{Seed: seed, Limits: Limits{Time: time.Hour}})
 				must.NoError(t, err)
 				report, err := tests.Run(t.Context(), Target{URL: "http://jobs.example", Transport: patient{framed(c.service()), service}})
 				must.NoError(t, err)

@@ -38,25 +38,31 @@ type Options struct {
 	// Only is the id of a cause: [Contract.Run] ends when a test has found it. The seed of the run that has found it
 	// draws the same requests again.
 	Only string
-	// MaxTime is how long [Contract.Run] and [Test] may take before they report what they have found; what was
-	// not tried by then is not tested. 0: as long as all tests take. The command has --max-time for it.
-	MaxTime time.Duration `json:"-"`
-	// MaxRequests is after how many requests they report, at the end of a test. Unlike a time, it ends runs with one seed on
-	// all machines with the same requests. 0: there is no such bound. The command has --max-requests for it.
-	MaxRequests int `json:"-"`
-	// Timeout is how long a response may take, 0: ten seconds. A GET or a DELETE, and the first request of an
-	// operation, may take a minute, and what was slower before, twice as long. The command has --timeout for it.
-	Timeout time.Duration `json:"-"`
+	// Limits are how long a run and a response may take. The command has flags for them.
+	Limits Limits `json:"-"`
 	// Parallel is how many tests [Contract.Run] and [Test] run at the same time, as far as they do not see each
 	// other's work. The race detector then sees requests that meet. 0: one after the other, in an order that is
 	// the same in each run.
 	Parallel int `json:"-"`
-	// Known are the ids of causes, and of promises that are not tested, that are known and do not fail, each
-	// with the reason.
+	// Known are the ids of causes, and the ids or the names of promises that are not tested, that are known and do not
+	// fail, each with the reason.
 	Known map[string]string
 
 	Service
 	Checks
+}
+
+// Limits end a run, and the wait for a response.
+type Limits struct {
+	// Time is how long [Contract.Run] and [Test] may take before they report what they have found; what was
+	// not tried by then is not tested. 0: as long as all tests take. The command has --max-time for it.
+	Time time.Duration
+	// Requests is after how many requests they report, at the end of a test. Unlike a time, it ends runs with one seed on
+	// all machines with the same requests. 0: there is no such limit. The command has --max-requests for it.
+	Requests int
+	// Response is how long a response may take, 0: ten seconds. A GET or a DELETE, and the first request of an
+	// operation, may take a minute, and what was slower before, twice as long. The command has --timeout for it.
+	Response time.Duration
 }
 
 // User is a second user of a service, with rights like those of the first one. Tests then find out if one user gets at what the
@@ -65,6 +71,9 @@ type User struct {
 	Name string // for reports; empty: there is no such user
 	// Header has its credentials. It replaces what [Options] have as Header under the same names.
 	Header http.Header
+	// Private and Shared are resources by their Create: what one user creates, the other one may not get at, or may. Of neither, a
+	// test accuses the service only if it keeps such things from the other one in some way, and else asks.
+	Private, Shared []string
 }
 
 // Service is what a document cannot say of its service.
@@ -74,24 +83,15 @@ type Service struct {
 	// declaration replaces it: a Resource with the same Create, a List with the same Operation.
 	Resources []Resource
 	Lists     []List
-	// Private and Shared are resources by their Create: what one user creates, Other may not get at, or may. Of neither, a test
-	// accuses the service only if it keeps such things from Other in some way, and else asks.
-	Private, Shared []string
 	// Sequences are tests of several requests that only this service has. A sequence may show
 	// further promises: "listThings, effect of parameter order".
 	Sequences []Sequence
 
 	// Rules are what this service promises beyond OpenAPI.
 	Rules Rules
-	// With Rules.Exact, AnyHeader are the headers that any response may have without the document
-	// naming them, each with the reason. Headers that HTTP itself needs, as
-	// Content-Length, are always allowed.
-	AnyHeader map[string]string
 	// Earlier are documents by name. Clients generated from them must be able to
 	// read every response.
 	Earlier map[string][]byte
-	// Exceptions are promises that no test has to observe, each with the reason.
-	Exceptions map[string]string
 }
 
 // Checks are functions, for tests in Go that know their service better than its document.
@@ -125,12 +125,12 @@ func (o Options) operations() (ids []string) {
 			ids = append(ids, list.Create)
 		}
 	}
-	return slices.Concat(ids, o.Private, o.Shared)
+	return slices.Concat(ids, o.Other.Private, o.Other.Shared)
 }
 
 // ofJudge are the options for a judge of responses.
 func (o Options) ofJudge() judge.Settings {
-	return judge.Settings{AnyHeader: o.AnyHeader, Rules: o.Rules, Faults: o.Faults}
+	return judge.Settings{Rules: o.Rules, Faults: o.Faults}
 }
 
 // Identities begin in one of so many places, with so many between them: a service may have kept what earlier runs have created.
@@ -156,6 +156,6 @@ func (o Options) ofPlan(seed uint64, chosen choice) plan.Settings {
 		},
 		Unwanted:  chosen.unwanted,
 		Sequences: o.Sequences,
-		Users:     plan.Users{Other: o.Other.Name, Private: o.Private, Shared: o.Shared},
+		Users:     plan.Users{Other: o.Other.Name, Private: o.Other.Private, Shared: o.Other.Shared},
 	}
 }

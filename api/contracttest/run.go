@@ -166,16 +166,16 @@ type Target struct {
 const (
 	wasStopped = "the run was stopped before it was tried"
 	onlyFound  = "the run has ended with the cause that was asked for"
-	noTimeLeft = "no time was left to try it: give more as --max-time, in Go MaxTime of the options"
-	noneLeft   = "no request was left to try it: give more as --max-requests, in Go MaxRequests of the options"
+	noTimeLeft = "no time was left to try it: give more as --max-time, in Go Limits.Time of the options"
+	noneLeft   = "no request was left to try it: give more as --max-requests, in Go Limits.Requests of the options"
 )
 
 // requestsLeft is the share of the requests of a run that it has left; 1: all, or there is no bound.
 func (c *Contract) requestsLeft() float64 {
-	if c.options.MaxRequests <= 0 {
+	if c.options.Limits.Requests <= 0 {
 		return 1
 	}
-	return 1 - float64(c.ledger.Progress().Requests)/float64(c.options.MaxRequests)
+	return 1 - float64(c.ledger.Progress().Requests)/float64(c.options.Limits.Requests)
 }
 
 // reportTime is how long the promises that were not reached are listed one by one. Then there is a line for each
@@ -188,9 +188,9 @@ const reportTime = 3 * time.Second
 // was found so far.
 func (c *Contract) Run(ctx context.Context, target Target) (Report, error) {
 	inTime := ctx
-	if c.options.MaxTime > 0 {
+	if c.options.Limits.Time > 0 {
 		var cancel context.CancelFunc
-		inTime, cancel = context.WithTimeout(ctx, c.options.MaxTime)
+		inTime, cancel = context.WithTimeout(ctx, c.options.Limits.Time)
 		defer cancel()
 	}
 	// Also while the report is made, which needs to know all promises.

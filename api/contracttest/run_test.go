@@ -153,7 +153,7 @@ func TestMaxTime(t *testing.T) {
 		}
 		return faulty{404, http.Header{}, ""}.RoundTrip(r)
 	})}
-	report, err := small(Options{MaxTime: 100 * time.Millisecond}).Run(t.Context(), target)
+	report, err := small(Options{Limits: Limits{Time: 100 * time.Millisecond}}).Run(t.Context(), target)
 	must.NoError(t, err)
 	if report.All() != whole.All() {
 		t.Errorf("there are %d promises, and in a whole run %d", report.All(), whole.All())
@@ -171,7 +171,7 @@ func TestMaxRequests(t *testing.T) {
 	var before []string
 	for range 2 {
 		recorded := &recording{}
-		report, err := small(Options{MaxRequests: most}).Run(t.Context(), Target{URL: "http://things.example", Transport: recorded})
+		report, err := small(Options{Limits: Limits{Requests: most}}).Run(t.Context(), Target{URL: "http://things.example", Transport: recorded})
 		must.NoError(t, err)
 		sent := len(recorded.paths)
 		if sent < most || sent > most+3 {

@@ -135,7 +135,7 @@ func TestUsers(t *testing.T) {
 					return http.Header{"Authorization": {"Bearer " + given}}
 				}
 				options := Options{Seed: seed, Header: token(c.owner, "ann"), Other: User{Name: "bob", Header: token(c.other, "bob")}}
-				options.Private, options.Shared = c.private, c.shared
+				options.Other.Private, options.Other.Shared = c.private, c.shared
 				tests, err := New([]byte(text), options)
 				must.NoError(t, err)
 				report, err := tests.Run(t.Context(), Target{URL: "http://users.example", Transport: inProcess{owned(c.open)}})

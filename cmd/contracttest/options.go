@@ -45,11 +45,11 @@ func optionsOf(cmd *cli.Command) (options contracttest.Options, err error) {
 	if options.Only != "" && options.Seed == 0 {
 		return options, errors.New("--only needs the --seed of the run that has found the cause")
 	}
-	if cmd.IsSet("max-time") || options.MaxTime == 0 {
-		options.MaxTime = cmd.Duration("max-time")
+	options.Limits = contracttest.Limits{
+		Time:     cmd.Duration("max-time"),
+		Requests: int(cmd.Uint32("max-requests")),
+		Response: cmd.Duration("timeout"),
 	}
-	options.Timeout = cmd.Duration("timeout")
-	options.MaxRequests = int(cmd.Uint32("max-requests"))
 	options.Parallel = int(cmd.Uint32("parallel"))
 	return options, nil
 }

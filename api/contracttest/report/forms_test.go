@@ -27,13 +27,19 @@ func potsReport() Report {
 			"getPot, first", "getPot, second", "getPot, third", "getPot, fourth", "getPot, fifth", "getPot, sixth",
 		), map[scenario.Promise]string{scenario.Effect("createPot", "dry"): "no test shows it"}
 	}
-	l.Exceptions = map[string]string{"createPot, 400": "nothing is refused", "listPots, 200": "it is new", "createPot, 201": "is broken all the same"}
 	crash := failure("createPot responds with 500", scenario.Crash)
 	crash.Operation = "createPot"
 	crash.Message = "a first line\nand a second one"
 	crash.Sent = scenario.Interaction{Method: "POST", URL: "http://pots.example/pots", Path: "/pots", RequestBody: []byte(`{"id":7}`), Status: 500, Body: []byte("<html>")}
 	known := failure("a known cause", scenario.Header)
-	l.Known = map[string]string{known.ID(): "it is known", "00000000": "it was mended", promise("getPot, 2XX").ID(): "never tried"}
+	l.Known = map[string]string{
+		known.ID():                  "it is known",
+		"00000000":                  "it was mended",
+		promise("getPot, 2XX").ID(): "never tried",
+		"createPot, 400":            "nothing is refused",
+		"listPots, 200":             "it is new",
+		"createPot, 201":            "is broken all the same",
+	}
 	l.Note("a test", promisesOf("createPot, security, none", "createPot, body /color maxLength, refused", "createPot, body /size minimum, refused")...)
 	l.NoteRefusal("createPot", promisesOf("createPot, body /size minimum, refused"))
 	l.Record(scenario.Outcome{Failures: []scenario.Failure{crash, crash}}, promisesOf("createPot, 201"), "another test")

@@ -13,9 +13,8 @@ import (
 type Ledger struct {
 	// Promised lists all promises, and why some of them cannot be tested. It is called once.
 	Promised func() (all []scenario.Promise, untested map[scenario.Promise]string)
-	// Exceptions are promises that no test has to observe, by name, Known are causes and promises
-	// that are not tested that do not fail, by id, each with the reason.
-	Exceptions, Known map[string]string
+	// Known are causes by id, and promises that are not tested by id or name, that do not fail, each with the reason.
+	Known map[string]string
 	// IsDocumented reports whether an operation has a status. Nil: each has all.
 	IsDocumented func(operation string, status int) bool
 
@@ -214,19 +213,8 @@ func (l *Ledger) Promises() (all []Promise) {
 	promised := l.list()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	isPromised := map[string]bool{}
 	for _, promise := range promised {
-		isPromised[promise.Name] = true
 		all = append(all, l.judged(promise))
-	}
-	for name := range l.Exceptions {
-		if !isPromised[name] {
-			all = append(all, Promise{
-				Name:  name,
-				State: NotTested,
-				Why:   "the options except it, and the document does not promise it",
-			})
-		}
 	}
 	return all
 }
@@ -251,7 +239,7 @@ func (l *Ledger) judged(promise Promise) Promise {
 		if l.skipped[of].IsUndecided {
 			promise.Promise.Duty = scenario.MustDecide
 		}
-		reason := cmp.Or(l.Exceptions[promise.Name], l.Known[promise.ID()])
+		reason := cmp.Or(l.Known[promise.Name], l.Known[promise.ID()])
 		promise.Excepted = reason != ""
 		promise.Why = cmp.Or(reason, l.skipped[of].NotTested, nothing, l.untested[of], l.end, "no test has observed it")
 	}

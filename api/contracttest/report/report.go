@@ -207,11 +207,12 @@ func (r Report) lost(known map[string]string) (lost []string) {
 	for _, promise := range r.Promises {
 		if promise.State == NotTested {
 			isFound[promise.ID()] = true
+			isFound[promise.Name] = true
 		}
 	}
-	for id, reason := range known {
-		if !isFound[id] {
-			lost = append(lost, id+" "+reason)
+	for key, reason := range known {
+		if !isFound[key] {
+			lost = append(lost, key+" "+reason)
 		}
 	}
 	slices.Sort(lost)

@@ -108,7 +108,7 @@ func TestStates(t *testing.T) {
 		"broken, and an exception": {[]scenario.Outcome{broken}, "an exception", Broken, "is wrong", true},
 	} {
 		l := ledgerOf("createPot, 201")
-		l.Exceptions = map[string]string{"createPot, 201": c.exception}
+		l.Known = map[string]string{"createPot, 201": c.exception}
 		for _, outcome := range c.outcomes {
 			l.Record(outcome, promisesOf("createPot, 201"), "test")
 		}

@@ -18,6 +18,9 @@ type Rules struct {
 	// Exact: a response has no header, no member, no body and no parameter of a JSON media type that the document does
 	// not name. A slash at the end of a path makes another path, which must be 404, and Allow is one line.
 	Exact bool
+	// AnyHeader are the headers that any response may have with Exact without the document naming them, each with the
+	// reason. Headers that HTTP itself needs, as Content-Length, are always allowed.
+	AnyHeader map[string]string
 	// Scope is the scope that an operation needs, or nothing. Nil: no operation needs one.
 	Scope func(Operation) string
 	// NotWritten is the status, such as 501, with which an operation responds that is not written yet. What it promises

@@ -62,15 +62,15 @@ func options() contracttest.Options {
 					scope, _ := operation.Extensions["x-required-scope"].(string)
 					return scope
 				},
-			},
-			AnyHeader: map[string]string{
-				"X-Content-Type-Options":        "every response has it, and it means nothing to a client",
-				"RateLimit-Limit":               "the document's Limits: on every response while there is a quota",
-				"RateLimit-Remaining":           "the same",
-				"RateLimit-Reset":               "the same",
-				"Access-Control-Allow-Origin":   "CORS, if an operator allows origins; browsers read it",
-				"Access-Control-Expose-Headers": "the same",
-				"Vary":                          "the same",
+				AnyHeader: map[string]string{
+					"X-Content-Type-Options":        "every response has it, and it means nothing to a client",
+					"RateLimit-Limit":               "the document's Limits: on every response while there is a quota",
+					"RateLimit-Remaining":           "the same",
+					"RateLimit-Reset":               "the same",
+					"Access-Control-Allow-Origin":   "CORS, if an operator allows origins; browsers read it",
+					"Access-Control-Expose-Headers": "the same",
+					"Vary":                          "the same",
+				},
 			},
 			Earlier: map[string][]byte{"api/seed.yaml": api.Seed},
 		},

@@ -129,7 +129,7 @@ func (j *Judge) unnamedHeaders(named map[string]*document.Header, got http.Heade
 		return nil
 	}
 	for name := range got {
-		isNamed := document.HasHeader(named, name) || document.HasHeader(j.Settings.AnyHeader, name)
+		isNamed := document.HasHeader(named, name) || document.HasHeader(j.Settings.Rules.AnyHeader, name)
 		if !isNamed && !slices.Contains(transportHeaders, name) {
 			faults = append(faults, one("header "+name, unnamedHeader, "the document names no such header")...)
 		}

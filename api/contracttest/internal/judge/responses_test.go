@@ -100,7 +100,7 @@ func headerAndBody(lines []string) (header http.Header, body []byte) {
 
 // settingsOf are settings of cases.
 var settingsOf = map[string]Settings{
-	"exact":    {Rules: scenario.Rules{Exact: true}, AnyHeader: map[string]string{"x-any": "a proxy adds it"}},
+	"exact":    {Rules: scenario.Rules{Exact: true, AnyHeader: map[string]string{"x-any": "a proxy adds it"}}},
 	"head":     {Rules: scenario.Rules{Head: true}},
 	"options":  {Rules: scenario.Rules{Options: true}},
 	"allowed":  {Faults: func(scenario.Judged) []scenario.Fault { return nil }},

@@ -96,7 +96,7 @@ const waitShare = 4
 // errNotWaited is that a response may have come later. The run has no time to wait for it.
 var errNotWaited = errors.New("not waited for")
 
-const noTimeToWait scenario.NotTested = "there was no response, and no time to wait longer for one: give more as --max-time, in Go MaxTime of the options"
+const noTimeToWait scenario.NotTested = "there was no response, and no time to wait longer for one: give more as --max-time, in Go Limits.Time of the options"
 
 // inTime is how long a request waits in a run that ends. What accuses a service in the end is waited for as long as always.
 func (s *session) inTime(within time.Duration) time.Duration {
