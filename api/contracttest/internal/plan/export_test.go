@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"iter"
 	"slices"
 	"strconv"
@@ -16,9 +17,10 @@ func (p *Planner) OfSeveral() iter.Seq[Test] {
 // were made before.
 func (p *Planner) Parts(numbers string) iter.Seq[Test] {
 	return func(yield func(Test) bool) {
+		ctx := context.Background()
 		for number, tests := range []iter.Seq[Test]{
-			p.rehearsals(), p.singles(plain), p.singles(broad), slices.Values(p.testsOfSeveral()), p.singles(deep),
-			p.singles(robustness), p.singles(clearing),
+			p.rehearsals(), p.singles(ctx, plain), p.singles(ctx, broad), slices.Values(p.testsOfSeveral()), p.singles(ctx, deep),
+			p.singles(ctx, robustness), p.singles(ctx, clearing),
 		} {
 			for test := range tests {
 				if strings.Contains(numbers, strconv.Itoa(number)) && !yield(test) {

@@ -46,9 +46,9 @@ func (p *Planner) Tests(ctx context.Context) iter.Seq[Test] {
 		y.end, y.ends = ctx.Deadline()
 		y.begin = time.Now()
 		y.phase(FirstRequests, p.rehearsals())
-		y.phase(eachPromise, p.singles(plain), p.singles(broad), slices.Values(p.testsOfSeveral()), p.singles(deep))
+		y.phase(eachPromise, p.singles(ctx, plain), p.singles(ctx, broad), slices.Values(p.testsOfSeveral()), p.singles(ctx, deep))
 		y.robustness()
-		y.phase(lastRequests, p.singles(clearing))
+		y.phase(lastRequests, p.singles(ctx, clearing))
 	}
 }
 
@@ -83,7 +83,7 @@ func (y *yielding) phase(number int, parts ...iter.Seq[Test]) {
 func (y *yielding) robustness() {
 	if !y.isRobust {
 		y.isRobust = true
-		y.phase(lastRequests, y.singles(robustness), y.singles(lengthy))
+		y.phase(lastRequests, y.singles(y.ctx, robustness), y.singles(y.ctx, lengthy))
 	}
 }
 
@@ -128,13 +128,17 @@ func (p *Planner) testsOfSeveral() []Test {
 	return all
 }
 
-// singles yields the tests of one request that run at some time. Operations that may create something come
-// first, so that there is something to read, and those that delete it last.
-func (p *Planner) singles(when order) iter.Seq[Test] {
+// singles yields the tests of one request that run at some time, until ctx is done: to make those of all operations of a large
+// document takes longer than a short run. Operations that may create something come first, so that there is something to read,
+// and those that delete it last.
+func (p *Planner) singles(ctx context.Context, when order) iter.Seq[Test] {
 	return func(yield func(Test) bool) {
 		operations := slices.Clone(p.Document.Operations)
 		slices.SortStableFunc(operations, singlesOrder)
 		for _, operation := range operations {
+			if ctx.Err() != nil {
+				return
+			}
 			for _, single := range p.singlesOf(operation, when) {
 				if !yield(single.test(p)) {
 					return

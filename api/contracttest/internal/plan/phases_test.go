@@ -32,6 +32,27 @@ func TestRobustnessInTime(t *testing.T) {
 	})
 }
 
+// When the time is over, the tests of no more operations are made: those of a large document take longer than a short run.
+func TestNoTestsAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	for yielded := range 12 {
+		p := planOf(t, Settings{})
+		ctx, cancel := context.WithCancel(t.Context())
+		tests, made := 0, 0
+		for range p.Tests(ctx) {
+			if tests == yielded {
+				cancel()
+				made = len(p.made)
+			}
+			tests++
+		}
+		cancel()
+		if tests != yielded+1 || len(p.made) != made {
+			t.Errorf("canceled in test %d, there are %d tests, of %d operations and later of %d", yielded, tests, made, len(p.made))
+		}
+	}
+}
+
 // secondsOfTests are the names of the tests until ctx is done, and how many come before the first robustness test, which takes
 // half a second, and each of the others a whole one.
 func secondsOfTests(t *testing.T, ctx context.Context) (robustness, others []string, began int) {

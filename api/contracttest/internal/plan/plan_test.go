@@ -111,7 +111,7 @@ func TestDeletesComeLate(t *testing.T) {
 	p := New(judge.New(read, nil, judge.Settings{}), Settings{})
 	for _, when := range []order{plain, broad, deep, robustness, clearing} {
 		var operations []string
-		for test := range p.singles(when) {
+		for test := range p.singles(t.Context(), when) {
 			operation, _, _ := strings.Cut(test.Name, ",")
 			operations = append(operations, operation)
 		}
