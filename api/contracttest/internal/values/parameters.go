@@ -24,13 +24,16 @@ type ParameterVariant struct {
 	Shown   string           // for the name of the test
 }
 
-// BaseParameter writes the plainest value of a parameter, or reports false if none is known.
+// BaseParameter writes the value of a parameter that is most likely to be accepted: the one that the options give, else an
+// example, else the plainest one of its schema. It reports false if none of them can be written.
 func (g *Generator) BaseParameter(parameter *document.Parameter) (text string, ok bool) {
 	wanted, _ := document.ParameterSchema(parameter)
-	value, _ := g.given(parameter.Name, wanted)
-	for _, value := range []any{value, parameter.Example, schema.Example(wanted), g.Base(wanted)} {
-		// Null cannot be written, and stands for an example that is not there.
-		if text, ok := document.Written(parameter, jsonvalue.Normal(value)); ok && value != nil {
+	given, _ := g.given(parameter.Name, wanted)
+	for _, value := range []any{given, parameter.Example, schema.Example(wanted), g.Base(wanted)} {
+		if value == nil {
+			continue // there is none; null could not be written, either
+		}
+		if text, ok := document.Written(parameter, jsonvalue.Normal(value)); ok {
 			return text, true
 		}
 	}
