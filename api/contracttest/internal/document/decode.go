@@ -181,7 +181,8 @@ func (t *translator) tidy() {
 	}
 }
 
-// translate writes the members of the document itself, and then all that is in it.
+// translate leaves out the members of the document itself that only OpenAPI 3.1 and 3.2 have and that no test is made from,
+// and translates all that remains.
 func (t *translator) translate() {
 	for _, name := range []string{"webhooks", "jsonSchemaDialect", "$self"} {
 		if t.root[name] != nil {
