@@ -125,8 +125,8 @@ func documented(operation *document.Operation) (all []scenario.Promise) {
 	return all
 }
 
-// Shown lists the promises that a response without fault shows. Of promises that are known to be kept,
-// some are left out.
+// Shown lists the promises that a response without fault shows. Examples of bodies that are known to be kept are left out:
+// to compare each body with them takes time.
 func (p *Planner) Shown(x scenario.Interaction, isKnown func(scenario.Promise) bool) (shown []scenario.Promise) {
 	operation := p.Document.Find(x.Method, x.Path)
 	if operation == nil {

@@ -170,7 +170,9 @@ func (u *userTest) isOpen(by way) bool {
 	return isOpen
 }
 
-// question says what the other user may do with what it has not created.
+// question asks whether the other user may do what the service lets it do with things that it has not created.
+//
+//	addNote: bob reads, changes what it has not created: Private or Shared of the options?
 func (u *userTest) question() string {
 	var open []string
 	for _, by := range u.ways {
@@ -178,7 +180,7 @@ func (u *userTest) question() string {
 			open = append(open, by.verb)
 		}
 	}
-	verbs := strings.Join(slices.Compact(open), ", ")
+	verbs := strings.Join(slices.Compact(open), ", ") // PUT and PATCH are one after the other, and both change
 	return fmt.Sprintf("%s: %s %s what it has not created: Private or Shared of the options?", u.resource.Create.ID, u.name, verbs)
 }
 
