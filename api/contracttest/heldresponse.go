@@ -67,14 +67,14 @@ func (c *Contract) recorded(next http.Handler, check func(x Interaction, notChec
 // its whole response may end at any time.
 type heldResponse struct {
 	http.ResponseWriter
-	status     int         // 0: not written yet
-	header     http.Header // as it was when the status was written
-	isImplicit bool        // the first part of the body was written without a status
-	firstPart  int         // its size
-	kept       bytes.Buffer
-	passed     int // how many bytes of kept were passed on
-	isPassing  bool
-	isLonger   bool // than what is kept
+	status     int          // 0: not written yet
+	header     http.Header  // as it was when the status was written
+	isImplicit bool         // the first part of the body was written without a status
+	firstPart  int          // its size: see passImplicit
+	kept       bytes.Buffer // the beginning of the body, which is checked
+	passed     int          // how many bytes of kept are not held back any more
+	isPassing  bool         // nothing more is held back
+	isLonger   bool         // than what is kept
 	isHijacked bool
 }
 
@@ -95,7 +95,8 @@ func (w *heldResponse) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Write keeps a part of the body. Of a long one it keeps the beginning.
+// Write holds back a part of the body, or passes it on at once if the response was flushed, or is longer than what is kept. In
+// both cases it keeps the part for the check, as far as there is room.
 func (w *heldResponse) Write(part []byte) (int, error) {
 	if w.status == 0 {
 		w.begin(http.StatusOK)
@@ -113,7 +114,7 @@ func (w *heldResponse) Write(part []byte) (int, error) {
 	if !w.isPassing {
 		return len(part), nil
 	}
-	w.passed = w.kept.Len()
+	w.passed = w.kept.Len() // for pass at the end
 	return w.ResponseWriter.Write(part)
 }
 
