@@ -29,21 +29,23 @@
 //
 // # To add a kind of test
 //
-// Give its promise a kind (scenario/promise.go) and a sentence (report/names.go), and write the test. One over a resource
-// is a line in the table of sequences.go; for another one, write a method of [Planner] that returns tests, and name it in
-// [Planner.testsOfSeveral]. This test shows that a PUT that is repeated changes nothing:
+// Give its promise a kind (scenario/promise.go), a sentence (report/names.go) and one that says what is wrong if it is broken
+// (report/causetexts.go), and write the test. One over a resource is a line in the table of sequences.go; for another one,
+// write a method of [Planner] that returns tests, and name it in [Planner.testsOfSeveral]. This test shows that a PUT that is
+// repeated changes nothing:
 //
 //	{scenario.RepeatsReplacement, []string{http.MethodGet, http.MethodPut}, repeatsReplacement, nil},
 //
 //	func repeatsReplacement(t *draft.Trial, x *resources.Resource) {
 //		put := x.Operations[http.MethodPut]
-//		body := t.PlainBody(put)
+//		bodySchema(t, put) // ends the test if no test can write the body
+//		body := t.VariedThing(put)
 //		thing := t.CreateOf(x)
 //		t.Accepted(http.MethodPut, thing, body)
 //		before, _ := t.Read(thing)
 //		t.Accepted(http.MethodPut, thing, body)
 //		sent := jsonvalue.Object(body)
-//		known := before.Object()
+//		known := maps.Clone(x.Shown(before)) // the response itself must not be changed
 //		maps.DeleteFunc(known, func(name string, _ any) bool { return sent[name] == nil })
 //		t.ReadShows(thing, known)
 //	}
@@ -52,6 +54,9 @@
 // or a version. Drafts.Shows, which ReadShows calls, knows what else a right service may do, above all where the
 // resource was inferred. That nothing at all has changed ([draft.Trial.Unchanged]) is shown after a request that was
 // refused, or was about something else.
+//
+// A line in the table of faults_test.go is a wrong service that the test must find. The tests of this package, with -update,
+// then write what the test sends to right services, and what it says of wrong ones, into testdata: read the difference.
 //
 // Three rules keep a right service from being accused:
 //
