@@ -130,7 +130,8 @@ func (f *filler) within(of *schema.Schema, value any, at string, levels int) any
 // isKept reports whether a test is about something at a place, or below it.
 func (f *filler) isKept(place string) bool { return strings.HasPrefix(f.keeps+"/", place+"/") }
 
-// member fills a member of an object, which the document need not know.
+// member fills a member of an object, which the document need not know. A placeholder is replaced by what a response has shown
+// under the name of the member, or by a new text. Of any other value, what is in it is filled.
 //
 //	{"ticket_id": 1}   {"ticket_id": 1000007}, which a response has shown
 //	{"name": "Ficus"}  {"name": "value1000008"}, if the service wants a new one each time
@@ -138,24 +139,25 @@ func (f *filler) member(property *schema.Schema, value any, place string, levels
 	if property == nil {
 		return value
 	}
-	found := f.value(f.values.Scalar(property), f.referenceNames(property, place))
+	// An array of references gets one.
+	known := f.knownValue(f.values.Scalar(property), f.referenceNames(property, place))
 	name := place[strings.LastIndex(place, "/")+1:]
 	isReference := len(world.Elsewhere(name)) > 0
-	if isReference || found != nil {
-		f.needs = append(f.needs, name)
+	if isReference || known != nil {
+		f.needs = append(f.needs, name) // the request may be refused for what it names
 	}
-	isPlain := jsonvalue.Same(value, f.values.Base(property))
+	isPlaceholder := jsonvalue.Same(value, f.values.Base(property))
 	switch {
-	case found != nil && isPlain:
-		return oneOf(property, found)
+	case known != nil && isPlaceholder:
+		return listIfArray(property, known)
 	case !isReference && f.mayBeFresh(property, value):
 		return f.values.Fresh(property, []any{value})
 	}
 	return f.within(property, value, place, levels-1)
 }
 
-// oneOf is a value, or an array of it if a schema is of arrays.
-func oneOf(of *schema.Schema, value any) any {
+// listIfArray is a value, or an array of it if a schema is of arrays.
+func listIfArray(of *schema.Schema, value any) any {
 	if schema.TypeOf(of) == "array" {
 		return []any{value}
 	}

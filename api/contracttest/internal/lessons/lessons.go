@@ -16,7 +16,6 @@
 package lessons
 
 import (
-	"slices"
 	"sync"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
@@ -106,13 +105,16 @@ func (l *Lessons) refers(of *schema.Schema, levels int) bool {
 	if l.refers(flat.Items2020, levels) {
 		return true
 	}
-	return slices.ContainsFunc(append(l.values.Branches(flat), flat), func(branch *schema.Schema) bool {
-		return slices.ContainsFunc(l.values.Names(branch), func(name string) bool {
+	for _, branch := range append(l.values.Branches(flat), flat) {
+		for _, name := range l.values.Names(branch) {
 			property := l.values.Property(branch, name)
 			isReference := len(world.Elsewhere(name)) > 0 || isIdentityFormat(property)
-			return isReference || l.refers(property, levels-1)
-		})
-	})
+			if isReference || l.refers(property, levels-1) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // isIdentityFormat reports whether a value names something, whatever its own name is.

@@ -30,15 +30,15 @@ func NamesOf(parameter *document.Parameter) []string {
 // Text is a known value as a parameter has it, looked up under some names, or false.
 func (l *Lessons) Text(parameter *document.Parameter, names []string) (text string, ok bool) {
 	wanted, _ := document.ParameterSchema(parameter)
-	value := l.value(wanted, names)
+	value := l.knownValue(wanted, names)
 	if value == nil {
 		return "", false
 	}
 	return document.Written(parameter, value)
 }
 
-// value is a known value that a schema allows, or nil.
-func (l *Lessons) value(wanted *schema.Schema, names []string) (found any) {
+// knownValue is a known value that a schema allows, or nil.
+func (l *Lessons) knownValue(wanted *schema.Schema, names []string) (found any) {
 	l.world.Find(names, func(entry world.Entry) bool {
 		found = l.fitting(wanted, entry.Value)
 		return found != nil
@@ -117,22 +117,22 @@ func (s *pathSearch) open(i int) *document.Parameter {
 // find finds a value for a parameter of the path: one that was seen right there, or else anywhere.
 func (s *pathSearch) find(i int, parameter *document.Parameter) (found world.Entry, ok bool) {
 	wanted, _ := document.ParameterSchema(parameter)
-	isLast := i == len(s.operation.PathNames)-1
+	names := world.NamesInPath(s.operation, i)
+	isLast := i == len(s.operation.PathNames)-1 // a 404 counts for the last value alone: see World.IsMissing
+	if isLast {
+		// What was accepted in this path stays the first.
+		names = append(names[:1], s.unlikelyLast(names[1:])...)
+	}
 	fits := func(entry world.Entry) bool {
 		_, canBeWritten := document.Written(parameter, s.fitting(wanted, entry.Value))
 		isMissing := isLast && s.mayBeMissing(entry.Value)
 		return canBeWritten && !isMissing
 	}
-	isThere := func(entry world.Entry) bool { return entry.Place.Shape == s.operation.Prefix(i-1) }
-	names := world.NamesInPath(s.operation, i)
-	if isLast {
-		names = append(names[:1], s.unlikelyLast(names[1:])...)
+	fitsThere := func(entry world.Entry) bool { return entry.Place.Shape == s.operation.Prefix(i-1) && fits(entry) }
+	if found, ok = s.world.Find(names, fitsThere); ok {
+		return found, true
 	}
-	found, ok = s.world.Find(names, func(entry world.Entry) bool { return isThere(entry) && fits(entry) })
-	if !ok {
-		found, ok = s.world.Find(names, fits)
-	}
-	return found, ok
+	return s.world.Find(names, fits)
 }
 
 // unlikelyLast puts those names last under which the operation has not found a value. Where GET /databases/{database} finds no
