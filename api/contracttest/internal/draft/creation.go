@@ -76,10 +76,10 @@ func (d *Draft) Creation(x *resources.Resource, thing *scenario.Thing) (creation
 	} else {
 		thing.Sent = d.Varied(x, thing)
 	}
-	if thing.Sent == nil && x.Create.BodySchema() != nil {
-		return creation, noObject(x)
-	}
 	if thing.Sent == nil {
+		if x.Create.BodySchema() != nil {
+			return creation, noObject(x)
+		}
 		thing.Sent = map[string]any{}
 	}
 	creation = Creation{Resource: x, Body: thing.Sent}

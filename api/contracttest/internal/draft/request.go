@@ -38,12 +38,12 @@ func (d *Draft) Request(call scenario.Call, etag string) (request scenario.Reque
 	if etag != "" {
 		request.Header.Set("If-Match", etag)
 	}
+	body := d.wrapped(operation, call.Body)
 	if use := d.Resources.UseOf(operation); use != nil && call.Of != nil {
 		request.Path = use.Fill(operation, request.Path, call.Of)
-	}
-	body := d.wrapped(operation, call.Body)
-	if use := d.Resources.UseOf(operation); use.IsOn(operation) && call.Of != nil {
-		body = use.WithIdentity(operation, body, call.Of.ID)
+		if use.IsOn(operation) {
+			body = use.WithIdentity(operation, body, call.Of.ID)
+		}
 	}
 	slots := d.openSlots(operation, call, request)
 	slots.FillPath(d, slots.IsFree)
