@@ -162,6 +162,15 @@ func TestSeed(t *testing.T) {
 	}
 }
 
+// Two runs of one service create things with different identities if their seeds are different.
+func TestSeedIdentities(t *testing.T) {
+	t.Parallel()
+	first := func(seed uint64) int64 { return Options{}.ofPlan(seed, choice{}).FirstID }
+	if first(8)-first(7) < betweenIDs || first(7) != first(7+firstIDs) {
+		t.Errorf("the identities of the seeds 7, 8 and %d begin at %d, %d and %d", 7+firstIDs, first(7), first(8), first(7+firstIDs))
+	}
+}
+
 func seedOf(t *testing.T) uint64 {
 	t.Helper()
 	c := contractFrom(t, smallDocument, Options{})
