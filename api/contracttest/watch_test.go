@@ -221,6 +221,20 @@ func TestWatchWithoutTest(t *testing.T) {
 	}
 }
 
+// Only so many different lines are kept, and each of them is counted to the end.
+func TestTally(t *testing.T) {
+	t.Parallel()
+	counted := &tally{counts: map[string]int{}}
+	for range 2 {
+		for i := range mostLines + 1 {
+			counted.add(fmt.Sprint(i))
+		}
+	}
+	if lines := counted.lines(); len(lines) != mostLines || lines[0] != "0, 2 times" {
+		t.Errorf("of %d lines that come twice %d are kept, such as %q", mostLines+1, len(lines), lines[0])
+	}
+}
+
 // Exact makes faults of what the document does not have.
 func TestWatchExact(t *testing.T) {
 	t.Parallel()
