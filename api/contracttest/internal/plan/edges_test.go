@@ -78,7 +78,11 @@ var edges = map[string]trial{
 	"requests without notes":   {document: "requests", service: refusing(refusesNotes), phases: "0126", target: credentials, tests: "^(get|put|delete)Note, (first|cred|par|body /)"},
 	"requests that are unread": {document: "requests", service: requestGarden, phases: "012", target: credentials, tests: "see|stop", edits: []string{"{name: where, in: path, required: true, schema: {type: string, maxLength: 3}}", "{name: where, in: path, required: true, schema: {$ref: other.yaml}}"}},
 	"requests without a value": {document: "requests", service: requestGarden, phases: "012", target: credentials, tests: "see|stop", edits: []string{"{name: where, in: path, required: true, schema: {type: string, maxLength: 3}}", "{name: where, in: path, required: true, schema: {type: string, not: {}}}"}},
-	"robustness that crashes":  {document: "requests", service: refusing(func(*http.Request) int { return 500 }), phases: "5", target: credentials, tests: "robustness, (parameter q|body: \"0\")"},
+	// A DELETE of a text may serve what is below it, for a text may have slashes; a date has none.
+	"methods of what is below texts and dates": {document: "requests", service: requestGarden, phases: "3", target: credentials, tests: "^methods that .*/size", edits: []string{
+		"  /events:", belowTextsAndDates + "  /events:",
+	}},
+	"robustness that crashes": {document: "requests", service: refusing(func(*http.Request) int { return 500 }), phases: "5", target: credentials, tests: "robustness, (parameter q|body: \"0\")"},
 	"texts": {document: "requests", service: requestGarden, phases: "1245", target: credentials, tests: `^stop, (body|no|media|mal)[^\\]*$`, edits: []string{
 		"post: {operationId: stop,", "post: {operationId: stop, requestBody: {required: true, content: {text/plain: {schema: {type: string, nullable: true, maxLength: 3}}}},",
 	}},
@@ -119,6 +123,14 @@ var onlyDeleted = []string{
 	"    get: {operationId: getPlant, responses: {\"200\": *one, \"404\": *none}}\n", "",
 	"    patch: {operationId: patchPlant, requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/New'}}}}, responses: {\"200\": *one, \"404\": *none}}\n", "",
 }
+
+// belowTextsAndDates are paths below the last parameter of others.
+const belowTextsAndDates = `
+  /caches/texts/{text}: {delete: {parameters: [{name: text, in: path, required: true, schema: {type: string}}], responses: {"204": *ok, "404": *error}}}
+  /caches/texts/a/size: {post: {responses: {"200": *ok}}}
+  /caches/dates/{date}: {delete: {parameters: [{name: date, in: path, required: true, schema: {type: string, format: date}}], responses: {"204": *ok, "404": *error}}}
+  /caches/dates/2026-01-01/size: {post: {responses: {"200": *ok}}}
+`
 
 // withTables adds the tables of a room to the document of needs.
 var withTables = []string{
