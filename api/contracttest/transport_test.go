@@ -1,6 +1,8 @@
 package contracttest
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -26,6 +28,27 @@ func TestSentPath(t *testing.T) {
 		must.NoError(t, err)
 		if got := c.sentPath(address); got != want {
 			t.Errorf("of %s the path is %q, want %q", sent, got, want)
+		}
+	}
+}
+
+// Of a response whose body is not known nothing is told: the body may be right.
+func TestJudgeWithoutBody(t *testing.T) {
+	t.Parallel()
+	faults := 0
+	judge := contractFrom(t, watchDocument, Options{}).Judge(func(Interaction, Fault) { faults++ })
+	for _, c := range []struct {
+		body []byte
+		want int
+	}{
+		{nil, 0},
+		{[]byte{}, 1},
+		{[]byte(`{"id":1,"name":"n"}`), 0},
+	} {
+		faults = 0
+		judge(httptest.NewRequest("GET", "/things/1", http.NoBody), http.StatusOK, http.Header{"Content-Type": {"application/json"}}, c.body)
+		if faults != c.want {
+			t.Errorf("a response with the body %#v has %d faults, want %d", c.body, faults, c.want)
 		}
 	}
 }
