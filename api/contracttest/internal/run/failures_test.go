@@ -55,6 +55,9 @@ func TestNoResponse(t *testing.T) {
 			if failure.Sent.URL != "http://pots.example/pots/7" || failure.Sent.Status != 0 {
 				t.Errorf("%s: sent was %+v", name, failure.Sent)
 			}
+			if len(failure.Steps) != 1 {
+				t.Errorf("%s: the steps are %+v, want the request without a response", name, failure.Steps)
+			}
 		}
 		if got != c.want || service.sent != c.sent {
 			t.Errorf("%s: %s after %d requests, want %s after %d", name, got, service.sent, c.want, c.sent)
