@@ -105,6 +105,17 @@ func TestWatchLongBody(t *testing.T) {
 	}
 }
 
+// The longest response that is kept is judged.
+func TestWatchLongestBody(t *testing.T) {
+	t.Parallel()
+	test := &told{}
+	body := `{"id":1}` + strings.Repeat(" ", scenario.MostRead-len(`{"id":1}`))
+	Watch(test, []byte(watchDocument), respond(200, body, isJSON)).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/things/1", http.NoBody))
+	if len(test.lines) != 1 || !strings.Contains(test.lines[0], "body /name: required: is missing") {
+		t.Errorf("the test is told %q", test.lines)
+	}
+}
+
 // A handler does the same with Watch as without, on a server and with a recorder.
 func TestWatchChangesNothing(t *testing.T) {
 	t.Parallel()
