@@ -132,7 +132,7 @@ func TestUsers(t *testing.T) {
 					if given == "" {
 						given = usual
 					}
-					return http.Header{"Authorization": {"Bearer " + given}}
+					return http.Header{"authorization": {"Bearer " + given}} // a name in any case
 				}
 				options := Options{Seed: seed, Header: token(c.owner, "ann"), Other: User{Name: "bob", Header: token(c.other, "bob")}}
 				options.Other.Private, options.Other.Shared = c.private, c.shared
