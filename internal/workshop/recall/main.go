@@ -85,8 +85,10 @@ func run(ctx context.Context, chosen settings) error {
 	if chosen.reports == "" {
 		chosen.reports = filepath.Join(folder, "reports")
 	}
-	if err := os.MkdirAll(chosen.reports, 0o755); err != nil {
-		return err
+	for _, made := range []string{folder, chosen.reports} {
+		if err := os.MkdirAll(made, 0o755); err != nil {
+			return err
+		}
 	}
 	if err := build(ctx, folder); err != nil {
 		return err
