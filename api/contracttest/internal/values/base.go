@@ -24,14 +24,12 @@ type baseKey struct {
 var heldSeed = maphash.MakeSeed()
 
 // Base returns the plainest valid value: every property, every minimum met. In a recursion it leaves out
-// what is optional. The result may be changed, but not what is in it.
+// what is optional. The client may change the members or items of the result, but not what is in them: it is kept.
 func (g *Generator) Base(wanted *schema.Schema) any {
 	if g.IsIdentity(wanted) {
 		return g.Identity(wanted)
 	}
-	if g.nesting == 0 {
-		g.begin()
-	}
+	g.begin()
 	g.work++
 	switch value := g.keptBase(wanted).(type) {
 	case map[string]any:
@@ -43,9 +41,9 @@ func (g *Generator) Base(wanted *schema.Schema) any {
 	}
 }
 
-// keptBase returns a base that was made before, or makes it. It is asked for thousands of times in a large
-// document, so what can be kept is kept: not what has an identity, which is drawn fresh each time, and what
-// ends a recursion only for the work on one schema, because elsewhere it would end later.
+// keptBase returns a base that was made before, or makes it: a large document asks for the same ones thousands of times.
+// A base with an identity is not kept, because each identity is drawn fresh. A base that ends a recursion is kept only
+// for the work on one outermost schema, and within the same schemas: elsewhere the recursion would end later.
 func (g *Generator) keptBase(wanted *schema.Schema) any {
 	key := baseKey{schema: wanted, depth: g.depth}
 	if value, isKnown := g.knownBase(key); isKnown {
@@ -53,37 +51,36 @@ func (g *Generator) keptBase(wanted *schema.Schema) any {
 	}
 	inRecursion := baseKey{wanted, g.depth, g.held}
 	if value, isKnown := g.cutBases[inRecursion]; isKnown {
-		g.cuts++ // what it becomes a part of ends a recursion, too
+		g.cuts++ // the base that it becomes a part of ends a recursion, too
 		return value
 	}
 	drawn := g.drawn.Load()
 	cuts := g.cuts
 	value := g.newBase(wanted)
-	hasIdentity := g.drawn.Load() != drawn
-	isWhole := g.work <= g.Enough
+	isTooMuch := g.work > g.Enough
 	switch {
-	case hasIdentity:
+	case g.drawn.Load() != drawn:
+		return value // it has an identity, or another test has drawn one meanwhile
 	case g.cuts == cuts:
 		g.keepBase(key, value)
-	case isWhole:
+	case !isTooMuch:
 		g.cutBases[inRecursion] = value
 	}
 	return value
 }
 
-// newBase makes a base. Where it would not end, or take too much work, it is null, and cuts counts it: such a
-// base must not be used again elsewhere.
+// newBase makes a base. In a recursion it leaves out what is optional. Where that does not end it, or there was too much
+// work, the base is null. Each such base is counted in cuts: it must not be used again elsewhere.
 func (g *Generator) newBase(wanted *schema.Schema) any {
 	isTooMuch := g.work > g.Enough
-	g.exhausted = g.exhausted || isTooMuch
-	// Of a required recursion no value is finite.
-	if isTooMuch || g.active[wanted] > 2*deepest {
-		g.cuts++
-		return nil
-	}
 	inRecursion := g.active[wanted] >= deepest
-	if inRecursion {
+	isEndless := g.active[wanted] > 2*deepest // of a required recursion no value is finite
+	g.exhausted = g.exhausted || isTooMuch
+	if isTooMuch || inRecursion {
 		g.cuts++
+	}
+	if isTooMuch || isEndless {
+		return nil
 	}
 	g.hold(wanted)
 	defer g.leave(wanted)
@@ -94,7 +91,8 @@ func (g *Generator) newBase(wanted *schema.Schema) any {
 	return g.simpleBase(flat, inRecursion)
 }
 
-// baseOfBranches returns the base of the first branch of which a schema allows it.
+// baseOfBranches returns the base of the first branch of which a schema allows it, or else the first one that can be
+// changed so that the schema does. If there is none, it is the base of the first branch, which the schema forbids.
 func (g *Generator) baseOfBranches(wanted *schema.Schema, branches []*schema.Schema) any {
 	for _, branch := range branches {
 		if value := g.Base(branch); g.Fits(wanted, value) {
@@ -118,7 +116,8 @@ func (g *Generator) simpleBase(wanted *schema.Schema, inRecursion bool) any {
 	return value
 }
 
-// roughBase is simpleBase by the keywords that are about one value. What else a schema says may forbid it.
+// roughBase is simpleBase by the keywords that are about one value: type, enum and bounds. Others, such as if and not, may
+// forbid it.
 func (g *Generator) roughBase(wanted *schema.Schema, inRecursion bool) any {
 	switch {
 	case len(schema.ValuesOf(wanted)) > 0:
@@ -141,29 +140,30 @@ func (g *Generator) roughBase(wanted *schema.Schema, inRecursion bool) any {
 func leastItems(wanted *schema.Schema, inRecursion bool) int {
 	least := OrNone(wanted.MinItems)
 	mayHaveOne := orMost(wanted.MaxItems) > 0
-	if least == 0 && mayHaveOne && !inRecursion {
-		return 1
+	if mayHaveOne && !inRecursion {
+		return max(least, 1)
 	}
 	return least
 }
 
-// objectBase has all members, as long as they are allowed.
+// objectBase has all members, as long as there may be so many. It leaves out optional ones in a recursion, and those of
+// which no valid value is known.
 //
 //	{"id": 1000001, "name": "Ficus", "size": 1, "tags": ["Ficus"]}
 func (g *Generator) objectBase(wanted *schema.Schema, inRecursion bool) map[string]any {
 	object := map[string]any{}
 	for _, name := range PropertyNames(wanted) {
 		property := wanted.Properties[name]
+		isOptional := !isRequired(wanted, name)
 		isFull := len(object) >= orMost(wanted.MaxProperties)
-		canLeaveOut := (inRecursion || isFull) && !isRequired(wanted, name)
-		if canLeaveOut || g.IsAbsent(property) {
+		isLeftOut := isOptional && (inRecursion || isFull)
+		if isLeftOut || g.IsAbsent(property) {
 			continue
 		}
-		object[name] = g.inOrder(name, property, g.baseOf(name, property))
-		// Of some no value is known, or there is none.
-		isGuess := isHard(property) && !isRequired(wanted, name)
-		if isGuess && !schema.Allows(property, object[name]) {
-			delete(object, name)
+		value := g.inOrder(name, property, g.baseOf(name, property))
+		isGuess := isOptional && isHard(property)
+		if !isGuess || schema.Allows(property, value) {
+			object[name] = value
 		}
 	}
 	return g.grown(wanted, object, OrNone(wanted.MinProperties))
@@ -205,13 +205,15 @@ func (g *Generator) with(wanted *schema.Schema, name string, value any) map[stri
 	return object
 }
 
-// Many returns an array of n items that begins with the given ones, different ones where they must be.
-// Large arrays in large arrays would be gigabytes, so the inner ones are short.
+// mostItems are the largest arrays, by how many arrays they are within. Large ones in large ones would be gigabytes.
+var mostItems = []int{Most + 1, Most/8 + 1, Most/64 + 1, 2}
+
+// Many returns an array of n items, as far as an array may be so large: the given ones, those that it must contain, and
+// plain ones, which differ from all others if they must.
 func (g *Generator) Many(wanted *schema.Schema, n int, begin ...any) []any {
+	n = min(n, mostItems[min(g.depth, len(mostItems)-1)])
 	g.depth++
 	defer func() { g.depth-- }()
-	// Arrays in arrays are small.
-	n = min(n, Most>>(3*min(g.depth-1, 3))+1)
 	array := append([]any{}, begin...)
 	if wanted.Contains != nil {
 		array = append(array, g.contained(wanted)...)
@@ -247,7 +249,7 @@ func OrNone(n *int) int {
 	return *n
 }
 
-// itemAt is the schema of an item of arrays. Their first ones may have schemas of their own.
+// itemAt is the schema of the item at an index of arrays. Their first items may have schemas of their own.
 func itemAt(wanted *schema.Schema, index int) *schema.Schema {
 	if index < len(wanted.PrefixItems) {
 		return wanted.PrefixItems[index]

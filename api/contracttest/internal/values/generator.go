@@ -37,6 +37,7 @@ import (
 	"hash/maphash"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
@@ -79,22 +80,20 @@ type Generator struct {
 	random  *rand.Rand
 	drawn   *atomic.Int64 // the last number of an identity
 	stopped *atomic.Bool
-
-	// The schemas that are being worked on: recursion.
-	active map[*schema.Schema]int
-	held   uint64 // a sum of them
-	// Bases that end a recursion, for the work on one schema.
-	cutBases map[baseKey]any
-	// How often a base had to end a recursion.
-	cuts  int
-	depth int // of the array that is being made
-	// Of schemas that are being worked on.
-	nesting int
-	work    int   // values made since nesting was 0
-	levels  int   // how many schemas variants follow
 	turn    int64 // the number of the varied body
-	// A schema has led to more than enough.
-	exhausted bool
+
+	// The schemas that are being followed, one within another. A schema that is followed twice is in a recursion.
+	active  map[*schema.Schema]int // how often each is followed
+	held    uint64                 // a sum of them
+	nesting int                    // how many there are
+	levels  int                    // how many of them variants may follow
+	depth   int                    // how many arrays are being made, one within another
+
+	// The work on the outermost schema.
+	work      int             // how many values were made and looked at
+	cutBases  map[baseKey]any // bases that end a recursion
+	cuts      int             // how many bases had to end a recursion, ever
+	exhausted bool            // there was too much work
 }
 
 // New returns a generator.
@@ -176,20 +175,20 @@ func (g *Generator) enter(wanted *schema.Schema) bool {
 	return true
 }
 
-// hold notes that a schema is being followed. The work is counted from the outermost one.
+// hold notes that a schema is being followed.
 func (g *Generator) hold(wanted *schema.Schema) {
-	if g.nesting == 0 {
-		g.begin()
-	}
+	g.begin()
 	g.active[wanted]++
 	g.held += maphash.Comparable(heldSeed, wanted)
 	g.nesting++
 }
 
-// begin begins to count the work for a schema.
+// begin begins to count the work anew if no schema is being followed: it is counted from the outermost one.
 func (g *Generator) begin() {
-	g.work = 0
-	g.cutBases = map[baseKey]any{}
+	if g.nesting == 0 {
+		g.work = 0
+		g.cutBases = map[baseKey]any{}
+	}
 }
 
 // leave notes that a schema is not followed any more.
@@ -210,7 +209,8 @@ func (g *Generator) isRecursive() bool {
 	return false
 }
 
-// Fits reports whether a schema allows a value. What says so has no part in making the value.
+// Fits reports whether a schema allows a value. What says so has no part in making the value. To look at a value is work,
+// the more so the larger the value is, and the more branches may be tried.
 func (g *Generator) Fits(wanted *schema.Schema, value any) bool {
 	g.work += weight(value) * (1 + len(wanted.OneOf) + len(wanted.AnyOf))
 	return schema.Allows(wanted, value)
@@ -227,7 +227,16 @@ func (g *Generator) ShapeOf(wanted *schema.Schema, value any) *schema.Schema {
 	return flat
 }
 
-// IsAbsent reports whether a property is not part of the values.
+// FirstFit is the first of some values that a schema allows, or false if it allows none.
+func (g *Generator) FirstFit(wanted *schema.Schema, values ...any) (value any, ok bool) {
+	i := slices.IndexFunc(values, func(value any) bool { return g.Fits(wanted, value) })
+	if i < 0 {
+		return nil, false
+	}
+	return values[i], true
+}
+
+// IsAbsent reports whether values have no such member: its schema is not in the document, or it is not sent.
 func (g *Generator) IsAbsent(property *schema.Schema) bool {
 	return schema.IsUnread(property) || schema.IsForbidden(property)
 }
