@@ -54,11 +54,8 @@ func (l *Lessons) fitting(wanted *schema.Schema, value any) any {
 	if number := json.Number(text); jsonvalue.IsInteger(number) {
 		forms = append(forms, number)
 	}
-	i := slices.IndexFunc(forms, func(form any) bool { return l.values.Fits(wanted, form) })
-	if i < 0 {
-		return nil
-	}
-	return forms[i]
+	fitting, _ := l.values.FirstFit(wanted, forms...)
+	return fitting
 }
 
 // Path has known values, as they are written, of the parameters of a path that are open. They belong together as far as

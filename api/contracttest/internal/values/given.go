@@ -4,14 +4,13 @@ import (
 	"slices"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
-	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
-
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 )
 
 // The options may give the value of a parameter or a member by its name: a tenant, a version, or one of an enumeration
-// that the document does not have. It is then in each request that may have it, and of what else the document allows
-// there nothing is known to be accepted.
+// that the document does not have. Each request that may have the value then has it. Of other values that the document
+// allows there, none is known to be accepted.
 
 // IsSent reports whether each request has a parameter.
 func (g *Generator) IsSent(parameter *document.Parameter) bool {
@@ -24,7 +23,9 @@ func (g *Generator) IsGiven(name string) bool {
 	return isGiven
 }
 
-// given is the value that the options give for a name, as a schema allows it, or false.
+// given is the value that the options give for a name, in the first form that a schema allows, or false. The option 7 may be
+//
+//	"7"   7   [7]   ["7"]
 func (g *Generator) given(name string, wanted *schema.Schema) (value any, ok bool) {
 	text, isGiven := g.Values[name]
 	if !isGiven {
@@ -34,12 +35,7 @@ func (g *Generator) given(name string, wanted *schema.Schema) (value any, ok boo
 	if decoded, err := jsonvalue.Decode([]byte(text)); err == nil {
 		forms = append(forms, decoded, []any{decoded})
 	}
-	forms = append(forms, []any{text})
-	i := slices.IndexFunc(forms, func(form any) bool { return g.Fits(wanted, form) })
-	if i < 0 {
-		return nil, false
-	}
-	return forms[i], true
+	return g.FirstFit(wanted, append(forms, []any{text})...)
 }
 
 // baseOf is the plainest value of a member: the given one, or that of its schema.
@@ -50,8 +46,8 @@ func (g *Generator) baseOf(name string, property *schema.Schema) any {
 	return g.Base(property)
 }
 
-// onlyGiven leaves out of the variants of what has a name the valid ones, if the options give its value, which stands
-// for them.
+// onlyGiven returns the variants of a parameter or member with a name. If the options give its value, that is the only
+// valid one.
 func (g *Generator) onlyGiven(name string, wanted *schema.Schema, all []Variant) []Variant {
 	value, isGiven := g.given(name, wanted)
 	if !isGiven {
