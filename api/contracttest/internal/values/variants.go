@@ -41,11 +41,17 @@ func (v Variant) below(place string, whole any) Variant {
 	return v
 }
 
-// index finds the index of an item in a pointer.
-var index = regexp.MustCompile(`/[0-9]+(/|$)`)
+// index finds an index of an item among the tokens of a pointer.
+var index = regexp.MustCompile(`^[0-9]+$`)
 
-// Place writes a pointer as promises do: an index is *.
-func Place(pointer string) string { return index.ReplaceAllString(pointer, "/*$1") }
+// Place writes a pointer as promises do: an index is *, as in /rows/*/* for /rows/0/1.
+func Place(pointer string) string {
+	tokens := strings.Split(pointer, "/")
+	for i, token := range tokens {
+		tokens[i] = index.ReplaceAllString(token, "*")
+	}
+	return strings.Join(tokens, "/")
+}
 
 // demands are what both sides of a keyword promise.
 func demands(keywords ...string) (all []Variant) {

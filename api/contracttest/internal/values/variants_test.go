@@ -222,7 +222,7 @@ func TestExhausted(t *testing.T) {
 // An index in a promise is a star.
 func TestPlace(t *testing.T) {
 	t.Parallel()
-	for pointer, want := range map[string]string{"": "", "/0": "/*", "/a/12/b": "/a/*/b", "/a1/b": "/a1/b", "/1a": "/1a"} {
+	for pointer, want := range map[string]string{"": "", "/0": "/*", "/a/12/b": "/a/*/b", "/a1/b": "/a1/b", "/1a": "/1a", "/0/1": "/*/*", "/a/0/1/b": "/a/*/*/b"} {
 		if got := Place(pointer); got != want {
 			t.Errorf("%s is %s, want %s", pointer, got, want)
 		}
