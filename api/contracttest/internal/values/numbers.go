@@ -1,6 +1,7 @@
 package values
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"math/big"
@@ -65,21 +66,25 @@ func upperBound(wanted *schema.Schema) *big.Rat {
 	return strictest(wanted.Maximum, wanted.ExclusiveMaximum, -1)
 }
 
-// strictest is the larger one of two bounds that may be absent, or the smaller one if sign is -1.
-func strictest(bound, other *big.Rat, sign int) *big.Rat {
-	if bound == nil || other != nil && other.Cmp(bound) == sign {
-		return other
+// strictest is the larger one of a bound and an exclusive bound, which may be absent, or the smaller one if sign is -1. Of
+// two equal ones it is the exclusive bound.
+func strictest(bound, exclusive *big.Rat, sign int) *big.Rat {
+	if bound == nil || exclusive == nil {
+		return cmp.Or(bound, exclusive)
 	}
-	return bound
+	if bound.Cmp(exclusive) == sign {
+		return bound
+	}
+	return exclusive
 }
 
-// numbersNear are numbers at some edges and on both sides of them, and of the multiples after them, for the
-// keywords that a schema has. Half a step beyond an edge is what rounding gets wrong.
-func numbersNear(wanted *schema.Schema, keywords []string, edges ...*big.Rat) (all []candidate) {
+// numbersNear are numbers at the ends of a range and on both sides of them, and of the multiples after them, for those of
+// the keywords that a schema has. Half a step beyond an end is what rounding gets wrong.
+func numbersNear(wanted *schema.Schema, keywords []string, ends ...*big.Rat) (all []candidate) {
 	step := stepOf(wanted)
 	var centers []*big.Rat
-	for _, edge := range edges {
-		centers = append(centers, multipleFrom(edge, step), edge)
+	for _, end := range ends {
+		centers = append(centers, multipleFrom(end, step), end)
 	}
 	demanded := demandedKeywords(wanted)
 	for _, keyword := range keywords {
@@ -121,7 +126,7 @@ func numberOf(exact *big.Rat) json.Number {
 	return json.Number(exact.FloatString(digits))
 }
 
-// multipleFrom returns the first multiple of a step from a number on.
+// multipleFrom returns the first multiple of a step from a number on: of 5, from 7 on, it is 10.
 func multipleFrom(number, step *big.Rat) *big.Rat {
 	times := new(big.Rat).Quo(number, step)
 	if !times.IsInt() {
@@ -152,6 +157,7 @@ func Limits(wanted *schema.Schema) (low, high int64) {
 		low = max(low, saturated(firstWhole(bound, bound == wanted.ExclusiveMinimum)))
 	}
 	if bound := upperBound(wanted); bound != nil {
+		// The last one below 7.5 is 7, because the first one above -7.5 is -7.
 		last := firstWhole(new(big.Rat).Neg(bound), bound == wanted.ExclusiveMaximum)
 		high = min(high, saturated(last.Neg(last)))
 	}

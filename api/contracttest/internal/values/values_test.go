@@ -3,6 +3,7 @@ package values
 import (
 	"fmt"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -112,6 +113,16 @@ func TestLimits(t *testing.T) {
 		if low, high := Limits(schemaOf(t, c.text)); low != c.low || high != c.high {
 			t.Errorf("%s has the limits %d and %d, want %d and %d", c.text, low, high, c.low, c.high)
 		}
+	}
+}
+
+// Of two bounds that are equal, the exclusive one is stricter.
+func TestLimitsOfEqualBounds(t *testing.T) {
+	t.Parallel()
+	one, nine := big.NewRat(1, 1), big.NewRat(9, 1)
+	wanted := &schema.Schema{Minimum: one, ExclusiveMinimum: big.NewRat(1, 1), Maximum: nine, ExclusiveMaximum: big.NewRat(9, 1)}
+	if low, high := Limits(wanted); low != 2 || high != 8 {
+		t.Errorf("the limits are %d and %d, want 2 and 8", low, high)
 	}
 }
 
