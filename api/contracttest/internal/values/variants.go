@@ -19,7 +19,7 @@ type Variant struct {
 	Keyword string
 	Value   any // the whole value; its numbers are int64 or json.Number
 	Valid   bool
-	// Demand means that there is no value: what is not tried, either, is a promise.
+	// Demand means that the variant has no value: it lists a promise, whether or not a value is known for it.
 	Demand bool
 }
 
@@ -34,7 +34,7 @@ func (v Variant) Duty() scenario.Duty {
 // isBroken reports whether the value must be refused.
 func (v Variant) isBroken() bool { return !v.Valid && !v.Demand }
 
-// below returns the variant of what has the value of this one at a place of it.
+// below returns the variant as one of a whole value, which has its value at a place.
 func (v Variant) below(place string, whole any) Variant {
 	v.Pointer = place + v.Pointer
 	v.Value = whole
@@ -53,7 +53,7 @@ func Place(pointer string) string {
 	return strings.Join(tokens, "/")
 }
 
-// demands are what both sides of a keyword promise.
+// demands are the promises of both sides of some keywords: to accept and to refuse.
 func demands(keywords ...string) (all []Variant) {
 	for _, keyword := range keywords {
 		all = append(all,
@@ -73,32 +73,25 @@ func obeying(all []Variant) []Variant {
 	return slices.DeleteFunc(all, func(v Variant) bool { return !v.Valid || v.Demand })
 }
 
+// triedLevels are how many schemas deep variants are made: as deep as it goes, or less deep where that is too much work.
+var triedLevels = []int{math.MaxInt, 6, 5, 4, 3, 2, 1}
+
 // Variants returns values on both sides of the edge of each keyword. It demands more than it knows values
 // for. A keyword that no value could be found for is demanded all the same, and stays not tested in the
-// report. Where all values are more than enough, those of the deepest schemas are left out.
+// report. Where all values are too much work, those of the deepest schemas are left out.
 //
 // The whole schema has the last word. A part of a value may be right and the whole not: an array of different objects, of
 // which only one is known.
-func (g *Generator) Variants(wanted *schema.Schema) []Variant {
-	return g.asMeant(wanted, g.meantVariants(wanted))
-}
-
-// mostLevels is how many schemas deep variants are made where those of all schemas are more than enough.
-const mostLevels = 6
-
-// meantVariants are Variants, of which those of a schema that is not composed may not be what they are meant to be. Where the
-// work for all of them is too much, fewer levels of schemas are followed. Then values were left empty.
-func (g *Generator) meantVariants(wanted *schema.Schema) []Variant {
-	for g.levels = math.MaxInt; ; g.levels = min(g.levels, mostLevels+1) - 1 {
-		all := g.variants(wanted)
-		if g.work <= g.Enough {
-			return all
-		}
-		g.exhausted = true
-		if g.levels == 1 || g.stopped.Load() {
-			return g.asMeant(wanted, all)
+func (g *Generator) Variants(wanted *schema.Schema) (all []Variant) {
+	for _, g.levels = range triedLevels {
+		all = g.variants(wanted)
+		isTooMuch := g.work > g.Enough
+		g.exhausted = g.exhausted || isTooMuch
+		if !isTooMuch || g.stopped.Load() {
+			break
 		}
 	}
+	return g.asMeant(wanted, all)
 }
 
 // asMeant leaves out the variants of which a schema says otherwise than they are meant to be.
@@ -108,7 +101,8 @@ func (g *Generator) asMeant(wanted *schema.Schema, all []Variant) []Variant {
 	})
 }
 
-// variants is Variants of a schema that others may have led to.
+// variants is Variants of a schema that others may have led to. Those of a schema that is not composed may not be what they
+// are meant to be.
 func (g *Generator) variants(wanted *schema.Schema) (all []Variant) {
 	isTooDeep := g.nesting >= g.levels
 	isTooMuch := g.stopped.Load() || g.nesting > 0 && g.work > g.Enough
@@ -122,7 +116,7 @@ func (g *Generator) variants(wanted *schema.Schema) (all []Variant) {
 	} else {
 		all = g.simpleVariants(flat)
 	}
-	isMerged := flat == wanted // its allOf is that of what it was merged from
+	isMerged := flat == wanted // then its allOf is that of the schema that it was merged from
 	if len(wanted.AllOf) > 0 && !isMerged {
 		all = append(all, g.firstBreaking(wanted, "allOf", all)...)
 		all = append(all, Variant{Keyword: "allOf", Value: g.Base(wanted), Valid: true})
@@ -176,7 +170,7 @@ func (g *Generator) fewer(all []Variant) []Variant {
 	})
 }
 
-// Numbers that are no integers to a service with strict JSON.
+// looseIntegers are numbers that are no integers to a service with strict JSON.
 var looseIntegers = []string{"1.0", "1e2", "1e400", strings.Repeat("9", 400)}
 
 // simpleVariants returns the variants of a schema that is not composed.
@@ -246,7 +240,8 @@ func isGuessed(wanted *schema.Schema) bool {
 	return isText && schema.Example(wanted) == nil && !schema.IsKnownFormat(schema.FormatOf(wanted))
 }
 
-// chosen are the candidates that show something, each value once.
+// chosen are the candidates that show something: one on each side of the edge of a keyword (see sideOf). A number or text is
+// not tried for its type if it was tried for another keyword.
 func (g *Generator) chosen(wanted *schema.Schema) (all []Variant) {
 	isGuess := isGuessed(wanted)
 	seen := map[string]bool{}
@@ -259,13 +254,13 @@ func (g *Generator) chosen(wanted *schema.Schema) (all []Variant) {
 		}
 		all = append(all, Variant{Keyword: c.keyword, Value: c.value, Valid: isAllowed})
 		seen[side] = true
-		seen[encoded(c.value)] = true
+		seen[encoded(c.value)] = true // the side for its type
 	}
 	return all
 }
 
 // sideOf is the side of the edge of a keyword that a candidate is on. Of most keywords one value on each side
-// is enough; of a type, a format or an enumeration each value is one of its own.
+// is enough; of a type, a format or an enumeration each value is a side of its own.
 func sideOf(c candidate, isAllowed bool) string {
 	switch c.keyword {
 	case "type":
@@ -280,24 +275,21 @@ func sideOf(c candidate, isAllowed bool) string {
 // that it, and no other one, is broken. A value that breaks two keywords shows nothing: the service may
 // have looked at one of them only.
 func (g *Generator) verdict(wanted *schema.Schema, keyword string, value any) (isAllowed, isShown bool) {
-	isShown = true
 	faults := schema.Faults("", wanted, value)
-	for _, fault := range faults {
-		isOther := fault.Where != "" || !breaksWith(wanted, keyword, fault.Keyword)
-		isShown = isShown && !isOther
+	isOther := func(fault scenario.Fault) bool {
+		return fault.Where != "" || !breaksWith(wanted, keyword, fault.Keyword)
 	}
-	// That an integer has 64 bits the document does not say.
+	// The document does not say that an integer without a format has 64 bits.
 	isUnsaid := schema.FormatOf(wanted) == "" && len(faults) == 1 && faults[0].Keyword == "format"
-	isShown = isShown && !isUnsaid
-	return len(faults) == 0, isShown
+	return len(faults) == 0, !isUnsaid && !slices.ContainsFunc(faults, isOther)
 }
 
 // breaksWith reports whether what breaks a keyword may break another one, too: an exclusive bound is
-// broken with the bound, and bounds with the format of integers.
+// broken with the bound, and bounds of integers with their format.
 func breaksWith(wanted *schema.Schema, keyword, other string) bool {
 	if other == keyword || strings.EqualFold(other, "exclusive"+keyword) {
 		return true
 	}
 	isBound := schema.TypeOf(wanted) == "integer" && keyword != "type"
-	return isBound && (other == "format" || keyword == "format")
+	return isBound && slices.Contains([]string{other, keyword}, "format")
 }
