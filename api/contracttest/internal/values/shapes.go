@@ -54,15 +54,16 @@ func (s *Shapes) keepBase(key baseKey, value any) {
 	s.bases[key] = value
 }
 
-// Flatten returns a schema without allOf that allows the same, or nearly: values
-// made from it are tried on the original.
+// Flatten returns a schema that says itself what the parts of an allOf say, or nearly so: values made from it are tried on
+// the original.
 func (s *Shapes) Flatten(composed *schema.Schema) *schema.Schema {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.flatten(composed)
 }
 
-// flatten is Flatten with the lock held. The result keeps its allOf, which says what merging cannot, and is flat itself.
+// flatten is Flatten with the lock held. The result still has the allOf, because merging is not exact. To flatten the result
+// again returns it as it is.
 func (s *Shapes) flatten(composed *schema.Schema) *schema.Schema {
 	if len(composed.AllOf) == 0 {
 		return composed
@@ -83,7 +84,8 @@ func (s *Shapes) flatten(composed *schema.Schema) *schema.Schema {
 	return flat
 }
 
-// cloned is a copy of a schema that others may be merged into.
+// cloned is a copy of a schema that others may be merged into. A copy of true is not true any more: it would allow
+// anything, whatever is merged into it.
 func cloned(of *schema.Schema) *schema.Schema {
 	merged := *of
 	merged.Properties = maps.Clone(of.Properties)
@@ -93,7 +95,8 @@ func cloned(of *schema.Schema) *schema.Schema {
 	return &merged
 }
 
-// Branches returns what a schema with oneOf or anyOf may be: the schema merged with each of them.
+// Branches returns what a schema with oneOf or anyOf may be: the schema merged with each of them. Of any other schema it
+// returns none.
 func (s *Shapes) Branches(choice *schema.Schema) []*schema.Schema {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,7 +119,7 @@ func (s *Shapes) Branches(choice *schema.Schema) []*schema.Schema {
 		if slices.Equal(merged.AnyOf, choice.AnyOf) {
 			merged.AnyOf = nil
 		}
-		merged.AllOf = slices.Concat(choice.AllOf, []*schema.Schema{part})
+		merged.AllOf = slices.Concat(choice.AllOf, []*schema.Schema{part}) // because merging is not exact
 		s.flattened[merged] = merged
 		branches = append(branches, merged)
 	}
@@ -124,7 +127,7 @@ func (s *Shapes) Branches(choice *schema.Schema) []*schema.Schema {
 	return branches
 }
 
-// merged is a schema merged with another one.
+// merged is a schema merged with another one. It allows what merging takes from them, and no allOf says more.
 func (s *Shapes) merged(flat, other *schema.Schema) *schema.Schema {
 	both := cloned(flat)
 	both.AllOf = nil
@@ -132,7 +135,7 @@ func (s *Shapes) merged(flat, other *schema.Schema) *schema.Schema {
 	return both
 }
 
-// withoutNot returns a schema that allows what another one would allow but for its "not", and that matches "not".
+// withoutNot returns a schema that allows what only the "not" of another one forbids.
 func (s *Shapes) withoutNot(flat *schema.Schema) *schema.Schema {
 	allowing := cloned(flat)
 	allowing.Not = nil
@@ -165,17 +168,11 @@ func (s *Shapes) WithoutNull(of *schema.Schema) *schema.Schema {
 	if of == nil {
 		return nil
 	}
-	only := of
-	for _, branch := range s.Branches(of) {
-		switch {
-		case schema.IsNull(branch):
-			continue
-		case only != of:
-			return of
-		}
-		only = branch
+	branches := slices.DeleteFunc(slices.Clone(s.Branches(of)), schema.IsNull)
+	if len(branches) == 1 {
+		return branches[0]
 	}
-	return only
+	return of
 }
 
 // Scalar is the schema of the items of an array, or the schema itself. Parameters often take several of what
@@ -190,27 +187,25 @@ func (s *Shapes) Scalar(of *schema.Schema) *schema.Schema {
 // merge makes a schema allow only what another one allows, too. A keyword of one of them is taken over. Where there is no
 // common one, as of two patterns, the first one is kept: the original schema decides later.
 func merge(into, other *schema.Schema) {
-	common := cloned(into)
-	common.Types = commonTypes(into.Types, other.Types)
-	common.Enum = commonValues(into.Enum, other.Enum)
-	common.Properties = commonMembers(into.Properties, other.Properties)
-	common.Required = slices.Compact(slices.Sorted(slices.Values(slices.Concat(into.Required, other.Required))))
+	into.Types = commonTypes(into.Types, other.Types)
+	into.Enum = commonValues(into.Enum, other.Enum)
+	into.Properties = commonMembers(into.Properties, other.Properties)
+	into.Required = slices.Compact(slices.Sorted(slices.Values(slices.Concat(into.Required, other.Required))))
 	for _, bound := range bounds {
 		for _, keyword := range bound.keywords {
 			if isStricter(keyword, other, into, bound.sign) {
-				schema.Keyword(common, keyword).Set(schema.Keyword(other, keyword))
+				schema.Keyword(into, keyword).Set(schema.Keyword(other, keyword))
 			}
 		}
 	}
 	for _, keyword := range takenOver {
 		if !schema.Has(into, keyword) {
-			schema.Keyword(common, keyword).Set(schema.Keyword(other, keyword))
+			schema.Keyword(into, keyword).Set(schema.Keyword(other, keyword))
 		}
 	}
 	if schema.IsForbidden(other) {
-		common.Bool = other.Bool
+		into.Bool = other.Bool
 	}
-	*into = *common
 }
 
 // takenOver are keywords that a schema has from another one if it does not have them itself.
@@ -228,7 +223,8 @@ var bounds = []struct {
 	{[]string{"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"}, -1},
 }
 
-// isStricter reports whether a schema has a stricter bound than another one. sign is 1 if a larger one is stricter.
+// isStricter reports whether a schema has a stricter bound than another one, or has one and the other does not. sign is 1 if
+// a larger bound is stricter, and -1 if a smaller one is.
 func isStricter(keyword string, one, other *schema.Schema, sign int) bool {
 	if !schema.Has(one, keyword) || !schema.Has(other, keyword) {
 		return schema.Has(one, keyword)
@@ -242,7 +238,8 @@ func isStricter(keyword string, one, other *schema.Schema, sign int) bool {
 	return false
 }
 
-// commonTypes are the types that two schemas have; one without types has all. An integer is a number.
+// commonTypes are the types that two schemas have; one without types has all. An integer is a number, so integer is common
+// to integer and number. If no type is common, they are those of the first schema.
 func commonTypes(types, others *jsonschema.Types) *jsonschema.Types {
 	if types == nil || others == nil {
 		return cmp.Or(types, others)
