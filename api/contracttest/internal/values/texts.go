@@ -39,8 +39,10 @@ func (g *Generator) firstAllowed(wanted *schema.Schema, texts []string, otherwis
 	return otherwise
 }
 
-// padded makes a text as long as a schema wants it. Lengths are in characters. It cuts at the beginning,
-// because identities differ at their end.
+// padded makes a text as long as a schema wants it. It cuts at the beginning, because identities differ at their end.
+//
+//	id1000001   id1000001xxx, if minLength is 12
+//	id1000001   00001, if maxLength is 5
 func padded(text string, wanted *schema.Schema) string {
 	missing := min(OrNone(wanted.MinLength), longest) - utf8.RuneCountInString(text)
 	text += strings.Repeat("x", max(missing, 0))
@@ -51,31 +53,42 @@ func padded(text string, wanted *schema.Schema) string {
 	return string([]rune(text)[max(surplus, 0):])
 }
 
+// parsedPattern is the syntax of the pattern of a schema, or nil if it has none, or one that Go cannot read.
+func parsedPattern(wanted *schema.Schema) *syntax.Regexp {
+	pattern := schema.PatternOf(wanted)
+	parsed, err := syntax.Parse(schema.GoPattern(pattern), syntax.Perl)
+	if pattern == "" || err != nil {
+		return nil
+	}
+	return parsed.Simplify() // leaves no {n,m}
+}
+
+// neededRepeats is how often a part of a pattern is repeated to be as long as a text must be.
+func neededRepeats(wanted *schema.Schema) int { return min(OrNone(wanted.MinLength), 4096) }
+
 // samples are texts that the pattern of a schema may match, as they are and as long as they must be. They
 // match its syntax, but the pattern may also look ahead or back.
 func samples(wanted *schema.Schema) (texts []string) {
-	parsed, err := syntax.Parse(schema.GoPattern(schema.PatternOf(wanted)), syntax.Perl)
-	if schema.PatternOf(wanted) == "" || err != nil {
+	parsed := parsedPattern(wanted)
+	if parsed == nil {
 		return nil
 	}
-	parsed = parsed.Simplify() // leaves no {n,m}
-	least := min(OrNone(wanted.MinLength), 4096)
-	for _, repeats := range []int{1, least, least / 2, 2, 0} {
+	least := neededRepeats(wanted)
+	for _, repeats := range []int{1, least, least / 2, 2, 0} { // half, if two parts may be repeated
 		text := sample(parsed, repeats, sampleOfClass)
 		texts = append(texts, text, padded(text, wanted))
 	}
 	return texts
 }
 
-// freshSample is another text for each call that matches the pattern of a schema, or false if none is known. Each of its
-// characters depends on a part of a number.
+// freshSample is another text for each call that matches the pattern of a schema, or false if none is known: its characters
+// are the digits of a number, see numberedOfClass.
 func (g *Generator) freshSample(wanted *schema.Schema) (text string, ok bool) {
-	parsed, err := syntax.Parse(schema.GoPattern(schema.PatternOf(wanted)), syntax.Perl)
-	if err != nil {
+	parsed := parsedPattern(wanted)
+	if parsed == nil {
 		return "", false
 	}
-	parsed = parsed.Simplify()
-	for _, repeats := range []int{8, 1, max(min(OrNone(wanted.MinLength), 4096), 1)} {
+	for _, repeats := range []int{8, 1, max(neededRepeats(wanted), 1)} {
 		number := g.drawn.Add(1)
 		text := sample(parsed, repeats, func(class *syntax.Regexp) string { return numberedOfClass(class, &number) })
 		if g.Fits(wanted, text) {
@@ -85,7 +98,8 @@ func (g *Generator) freshSample(wanted *schema.Schema) (text string, ok bool) {
 	return "", false
 }
 
-// numberedOfClass returns the letter or digit of a class that a number says, and takes that from the number.
+// numberedOfClass returns the last digit of a number whose digits are the letters and digits of a class, and takes it from
+// the number. For [abc], which counts to three, 5 is "c", and then 1 is left.
 func numberedOfClass(class *syntax.Regexp, number *int64) string {
 	plain := regexp.MustCompile(class.String()).FindAllString("abcdefghijklmnopqrstuvwxyz0123456789", -1)
 	if len(plain) == 0 {
@@ -96,8 +110,10 @@ func numberedOfClass(class *syntax.Regexp, number *int64) string {
 	return plain[at]
 }
 
-// sample returns a text that an expression matches, if it needs no look around, with a character of each class. What may be
-// repeated is repeated so often, but not what is in it.
+// sample returns a text that an expression matches, if it needs no look around, with a character of each class. Parts that
+// may be repeated are repeated so often, and parts within them once.
+//
+//	^a(b+c)*$   a for no repeats, abcbc for two
 func sample(expression *syntax.Regexp, repeats int, ofClass func(*syntax.Regexp) string) (text string) {
 	switch expression.Op {
 	case syntax.OpLiteral:
@@ -135,7 +151,8 @@ func sampleOfClass(class *syntax.Regexp) string {
 	return cmp.Or(plain, string(class.Rune[:min(1, len(class.Rune))]))
 }
 
-// another returns a valid value that is not among others, if there is one.
+// another returns a valid value that is not among others, if there is one, or else the base. Of n+1 different values one is
+// not among n others.
 func (g *Generator) another(wanted *schema.Schema, others []any) any {
 	taken := map[string]bool{}
 	for _, other := range others {

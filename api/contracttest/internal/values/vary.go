@@ -3,6 +3,7 @@ package values
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math/big"
 	"regexp"
 	"slices"
@@ -21,13 +22,14 @@ import (
 // encoded is a value as text, to compare it with others.
 func encoded(value any) string { return string(jsonvalue.Encode(value)) }
 
-// normalEnum returns a value of an enumeration, from its beginning again after its end.
+// normalEnum returns a value of an enumeration. After the last one comes the first one again.
 func normalEnum(flat *schema.Schema, number int64) any {
-	return jsonvalue.Normal(schema.ValuesOf(flat)[number%int64(len(schema.ValuesOf(flat)))])
+	values := schema.ValuesOf(flat)
+	return jsonvalue.Normal(values[number%int64(len(values))])
 }
 
-// Rounds is how many varied bodies of a schema have each value of its enumerations, as far as they are not large, and
-// tell each two of its booleans apart.
+// Rounds is how many varied bodies of a schema are needed so that each value of its enumerations is in one of them, as far
+// as these are not large, and so that no two of its booleans are alike in all of them.
 func (g *Generator) Rounds(wanted *schema.Schema) int {
 	rounds := 3
 	flat := g.Flatten(wanted)
@@ -40,9 +42,11 @@ func (g *Generator) Rounds(wanted *schema.Schema) int {
 // mostRounds is the largest enumeration of which each value is sent.
 const mostRounds = 8
 
-// Vary returns a value with others in place of those that are still the plainest ones; plain has these. So no two resources are
-// alike, and no two members of one. If isShallow, what has a format, objects and arrays stay the plainest: some services know
-// rules about them.
+// Vary returns a value with other members in place of the plainest ones, which are those of plain. So no two resources are
+// alike, and no two members of one. A member that is not the plainest any more stays: it is known to be needed. If isShallow,
+// objects, arrays and texts with a format stay, too: some services know rules about them.
+//
+//	plain {"id": 1, "name": "Ficus"}, value {"id": 7, "name": "Ficus"}: {"id": 7, "name": "Ficus 1000001"}
 func (g *Generator) Vary(wanted *schema.Schema, plain, value any, isShallow bool) any {
 	g.turn++
 	body := &varying{Generator: g, first: g.drawn.Add(1), isShallow: isShallow, counts: map[string]int64{}, taken: map[string]bool{}}
@@ -64,21 +68,27 @@ type varying struct {
 // inner varies the members of an object, or the first item of an array. Any other value stays.
 func (v *varying) inner(wanted *schema.Schema, plain, old any) any {
 	shape := v.ShapeOf(wanted, plain)
-	object, items, plainItems := jsonvalue.Object(old), jsonvalue.List(old), jsonvalue.List(plain)
-	if min(len(items), len(plainItems)) > 0 {
-		return append([]any{v.vary(itemAt(shape, 0), plainItems[0], items[0])}, items[1:]...)
+	items, plainItems := jsonvalue.List(old), jsonvalue.List(plain)
+	if len(items) > 0 && len(plainItems) > 0 {
+		first := v.vary(itemAt(shape, 0), plainItems[0], items[0])
+		return append([]any{first}, items[1:]...)
 	}
-	names := jsonvalue.Names(object)
+	if object := jsonvalue.Object(old); object != nil {
+		return v.members(shape, jsonvalue.Object(plain), object)
+	}
+	return old
+}
+
+// members varies the members of an object: first those whose values come before others, so that the values increase.
+func (v *varying) members(shape *schema.Schema, plain, old map[string]any) map[string]any {
+	names := jsonvalue.Names(old)
 	slices.SortStableFunc(names, func(one, other string) int { return PlaceInOrder(one) - PlaceInOrder(other) })
-	varied := map[string]any{}
+	varied := maps.Clone(old)
 	for _, name := range names {
-		varied[name] = object[name]
-		if property := shape.Properties[name]; property != nil && !v.IsGiven(name) {
-			varied[name] = v.vary(property, jsonvalue.Object(plain)[name], object[name])
+		property := shape.Properties[name]
+		if property != nil && !v.IsGiven(name) {
+			varied[name] = v.vary(property, plain[name], old[name])
 		}
-	}
-	if object == nil {
-		return old
 	}
 	return varied
 }
@@ -86,7 +96,8 @@ func (v *varying) inner(wanted *schema.Schema, plain, old any) any {
 // mostTries is how often another value is looked for that no other member has.
 const mostTries = 8
 
-// vary returns another value in place of an old one, or that, if it is not the plainest one, or the schema leaves no choice.
+// vary returns another value in place of an old one. The old one stays if it is not the plainest one any more, or if no other
+// value is known that the schema allows. If none is left that no other member has, the last one is taken.
 func (v *varying) vary(wanted *schema.Schema, plain, old any) (found any) {
 	flat := v.WithoutNull(v.Flatten(wanted))
 	isInner := jsonvalue.Object(old) != nil || jsonvalue.List(old) != nil
@@ -141,8 +152,12 @@ func (v *varying) next(kind string) int64 {
 	return v.counts[kind] - 1
 }
 
-// choice is which of n values the i-th member has that has such a choice. Of two values, six members have others in at least
-// one of three bodies, and each has both.
+// choice is which of n values the i-th member has that has such a choice. Of two values, the members have the digits of 1 to 6
+// in base 2, one in each of three bodies: no two members have the same digits, and each has both 0 and 1. Of more values,
+// each member has the next one in each body, and members that have the same one now go on in other steps.
+//
+//	member 0   1 0 0     member 1   0 1 0     member 2   1 1 0     of two values, in three bodies
+//	member 0   0 1 2     member 3   0 2 1     of three values
 func (v *varying) choice(i, n int64) int64 {
 	if n == 2 {
 		return (i%6 + 1) >> (v.turn % 3) & 1
@@ -156,12 +171,14 @@ const (
 	mostFirst   = 32
 )
 
-// number is another number. Where only few whole ones are allowed, it has a fraction.
+// number is another number: one of those from 0 or the lower bound on, in steps. The first member of a body has one of the
+// first half of them, and each other member the next one. Where only few whole ones are allowed, they have a fraction.
 func (v *varying) number(flat *schema.Schema) any {
 	low, high := Limits(flat)
 	low = max(low, 0)
 	step := oneWhole
-	if isNarrow := high-low < mostNumbers/8; isNarrow && schema.TypeOf(flat) == "number" {
+	isNarrow := high-low < mostNumbers/8
+	if isNarrow && schema.TypeOf(flat) == "number" {
 		step = big.NewRat(1, 8)
 	}
 	step = cmp.Or(flat.MultipleOf, step)
@@ -170,15 +187,16 @@ func (v *varying) number(flat *schema.Schema) any {
 	times, _ := room.Quo(room, step).Float64()
 	count := int64(min(max(times, 0), mostNumbers-1)) + 1
 	first := v.turn % min(count-count/2, mostFirst)
-	at := big.NewRat((first+v.next("number"))%count, 1)
-	return numberOf(at.Add(least, at.Mul(at, step)))
+	steps := big.NewRat((first+v.next("number"))%count, 1)
+	return numberOf(steps.Add(least, steps.Mul(steps, step))) // least + steps * step
 }
 
 // mostTimes is how many bodies have times of their own.
 const mostTimes = 200
 
-// timed is a text of a format of times that is after those that the body has already, or false if it is no such format. A date in
-// the past stays there, as a date of birth must, and one in the future, as a date that is due.
+// timed is a text of a format of times, or false if it is no such format. It is after those that the body has already: the old
+// one, moved by days and seconds that grow with each member and each body. A date in the past stays in the past, as a date of
+// birth must, and one in the future in the future, as a date that is due. Every second one is in another zone.
 func (v *varying) timed(format, old string) (text string, isTime bool) {
 	i := v.next("time")
 	steps := int(v.first%mostTimes + i)
@@ -197,15 +215,15 @@ func (v *varying) timed(format, old string) (text string, isTime bool) {
 		steps -= 2 * mostTimes
 	}
 	if (i+v.turn)%2 == 0 {
-		at = at.In(time.FixedZone("", 5*60*60+30*60))
+		at = at.In(time.FixedZone("", 5*60*60+30*60)) // +05:30
 	}
 	return at.AddDate(0, 0, steps).Format(layouts[format]), true
 }
 
-// layouts are those of dates.
+// layouts are how the formats with a date are written.
 var layouts = map[string]string{"date": time.DateOnly, "date-time": time.RFC3339Nano}
 
-// Moved is a date, or a time with one, some years and days after another one, or false if a value has no such format.
+// Moved is a date, or a date and time, some years and days after another one, or false if the value is none.
 func Moved(format string, value any, years, days int) (text string, isDate bool) {
 	layout := layouts[format]
 	at, err := time.Parse(layout, fmt.Sprint(value))
@@ -229,7 +247,8 @@ func PlaceInOrder(name string) int {
 	return 0
 }
 
-// inOrder is the plainest value of a member: of a date with a place in an order, a day before or after that of others.
+// inOrder is the plainest value of a member. A date is one day earlier if its name says that it comes before others, and one
+// day later if it comes after them, unless the document or the options say what it is.
 func (g *Generator) inOrder(name string, property *schema.Schema, plain any) any {
 	flat := g.Flatten(property)
 	other, isDate := Moved(schema.FormatOf(flat), plain, 0, PlaceInOrder(name))
@@ -245,10 +264,8 @@ var freshForms = []string{"value%d", "value%d@plants.example", "https://plants.e
 
 // Fresh returns a text that no other test uses, or at least a value that is not among others.
 func (g *Generator) Fresh(wanted *schema.Schema, others []any) any {
-	if schema.PatternOf(wanted) != "" {
-		if text, ok := g.freshSample(wanted); ok {
-			return text
-		}
+	if text, ok := g.freshSample(wanted); ok {
+		return text
 	}
 	for _, form := range freshForms {
 		if text := fmt.Sprintf(form, g.drawn.Add(1)); g.Fits(wanted, text) {
