@@ -10,22 +10,31 @@ import (
 
 // The variants of what is in an object or an array are variants of the whole: all else in it is the plainest.
 
-// innerVariants returns the variants of the items and members of a schema, each within an array or object that is
+// innerVariants returns the variants of the items or members of a schema, each within an array or object that is
 // otherwise plain.
-func (g *Generator) innerVariants(wanted *schema.Schema) (all []Variant) {
-	if schema.TypeOf(wanted) == "array" {
-		for i, item := range wanted.PrefixItems {
-			for _, variant := range g.variants(item) {
-				all = append(all, g.inArray(wanted, i, variant))
-			}
-		}
-		for _, variant := range g.variants(schema.Of(wanted.Items2020)) {
-			all = append(all, g.inArray(wanted, len(wanted.PrefixItems), variant))
+func (g *Generator) innerVariants(wanted *schema.Schema) []Variant {
+	switch {
+	case schema.TypeOf(wanted) == "array":
+		return g.itemVariants(wanted)
+	case schema.IsObject(wanted):
+		return g.propertyVariants(wanted)
+	}
+	return nil
+}
+
+// itemVariants are arrays with the variants of an item: of each of the first ones that has a schema of its own, and of
+// the one after them, in place of all others.
+func (g *Generator) itemVariants(wanted *schema.Schema) (all []Variant) {
+	for i := range len(wanted.PrefixItems) + 1 {
+		for _, variant := range g.variants(itemAt(wanted, i)) {
+			all = append(all, g.inArray(wanted, i, variant))
 		}
 	}
-	if !schema.IsObject(wanted) {
-		return all
-	}
+	return all
+}
+
+// propertyVariants are objects with and without each member, and with the variants of each.
+func (g *Generator) propertyVariants(wanted *schema.Schema) (all []Variant) {
 	for _, name := range PropertyNames(wanted) {
 		// A service may ignore a readOnly member or refuse it.
 		if property := wanted.Properties[name]; !g.IsAbsent(property) {
@@ -36,13 +45,13 @@ func (g *Generator) innerVariants(wanted *schema.Schema) (all []Variant) {
 	return append(all, g.additionalVariants(wanted)...)
 }
 
-// inArray puts a variant of the i-th item into an array. One of the items that are all alike comes later if it is broken,
-// where it can: a service may check the first one only.
+// inArray puts a variant of the i-th item into an array. A broken one comes one later if the next item has the same
+// schema, and there may be one: a service may check the first such item only.
 //
 //	[{"size": 1}, {"size": "x"}]
 func (g *Generator) inArray(wanted *schema.Schema, i int, variant Variant) Variant {
-	isAlike := i == len(wanted.PrefixItems)
-	if variant.isBroken() && isAlike && orMost(wanted.MaxItems) > i+1 {
+	isNextAlike := i == len(wanted.PrefixItems) && i+1 < orMost(wanted.MaxItems)
+	if variant.isBroken() && isNextAlike {
 		i++
 	}
 	place := fmt.Sprint("/", i)
@@ -70,12 +79,12 @@ func (g *Generator) presence(wanted *schema.Schema, name string, property *schem
 	if g.IsGiven(name) && !isRequired(wanted, name) {
 		return all // an option gives it because the service needs it
 	}
-	without := g.with(wanted, name, nil)
-	delete(without, name)
+	others := g.with(wanted, name, nil)
+	delete(others, name)
 	return append(all, Variant{
 		Pointer: jsonvalue.Pointer(name),
 		Keyword: "required",
-		Value:   without,
+		Value:   others,
 		Valid:   !isRequired(wanted, name),
 	})
 }
@@ -92,9 +101,10 @@ func (g *Generator) memberVariants(wanted *schema.Schema, name string, property 
 	return all
 }
 
-// additionalVariants are objects with a member that no property names.
+// additionalVariants are objects with a member that no property names. Where such members have a schema, they are its
+// variants, and what breaks the schema breaks additionalProperties, too.
 //
-//	{"name": "Ficus", "unknown": 1}   refused, where the schema says "additionalProperties: false"
+//	{"name": "Ficus", "unknown-member": 1}   refused, where the schema says "additionalProperties: false"
 func (g *Generator) additionalVariants(wanted *schema.Schema) []Variant {
 	broken := Variant{Pointer: "/" + schema.UnknownMember, Keyword: "additionalProperties"}
 	more := schema.More(wanted)
