@@ -44,11 +44,10 @@ func (g *Generator) BaseParameter(parameter *document.Parameter) (text string, o
 // those that it forbids. Any text is a string, so only what is wrong as text is tried.
 func (g *Generator) ParameterVariants(parameter *document.Parameter) (all []ParameterVariant) {
 	wanted, isJSON := document.ParameterSchema(parameter)
-	// It is no identity: a path may name something that does not exist.
+	// The copy of a schema of identities is not marked as such: a path may name something that does not exist.
 	own := *wanted
 	if schema.Example(wanted) == nil && parameter.Example != nil {
-		// It is the easiest match of a pattern.
-		own.Examples = []any{parameter.Example}
+		own.Examples = []any{parameter.Example} // the easiest match of a pattern
 	}
 	variants := g.onlyGiven(parameter.Name, &own, append(exampleVariant(parameter), g.Variants(&own)...))
 	if !isJSON {
@@ -56,24 +55,25 @@ func (g *Generator) ParameterVariants(parameter *document.Parameter) (all []Para
 	}
 	for _, variant := range variants {
 		text, canBeWritten := document.Written(parameter, variant.Value)
-		if variant.Valid && variant.Value == "" && g.mayForbidEmpty(parameter) {
-			continue
-		}
-		if canBeWritten || variant.Demand {
+		isTried := canBeWritten || variant.Demand
+		if isTried && !g.isLeftOpen(parameter, variant) {
 			all = append(all, newParameterVariant(parameter, variant, text))
 		}
 	}
 	isStrict := g.Rules.StrictParameters && parameter.In == "query"
-	if isStrict && !isJSON && g.isScalar(&own) {
+	hasOneValue := !isJSON && schema.IsScalar(g.Flatten(&own))
+	if isStrict && hasOneValue {
 		all = append(all, twice(parameter))
 	}
 	return all
 }
 
-// mayForbidEmpty reports whether a service may refuse an empty value of a parameter of the query, which OpenAPI leaves open
-// unless the document allows it.
-func (g *Generator) mayForbidEmpty(parameter *document.Parameter) bool {
-	return parameter.In == "query" && !parameter.AllowEmptyValue && !g.Rules.StrictParameters
+// isLeftOpen reports whether a service may refuse a valid variant because it is empty. In a query OpenAPI leaves that open,
+// unless the document allows empty values.
+func (g *Generator) isLeftOpen(parameter *document.Parameter, variant Variant) bool {
+	isAccepted := parameter.AllowEmptyValue || g.Rules.StrictParameters
+	isEmpty := variant.Valid && variant.Value == ""
+	return isEmpty && parameter.In == "query" && !isAccepted
 }
 
 // exampleVariant is the example of a parameter: its author has promised that it is accepted.
@@ -85,8 +85,8 @@ func exampleVariant(parameter *document.Parameter) []Variant {
 	return []Variant{{Keyword: "example", Value: example, Valid: true}}
 }
 
-// asTexts returns the variants that are still what they are when they are written as text, and texts that
-// have no value.
+// asTexts leaves out the variants that are wrong, but not when they are written as text. It adds texts that are no value
+// of the type.
 func (g *Generator) asTexts(wanted *schema.Schema, variants []Variant, in string) []Variant {
 	variants = slices.DeleteFunc(variants, func(v Variant) bool {
 		return !v.Valid && !g.isWrongText(wanted, v)
@@ -117,7 +117,8 @@ func twice(parameter *document.Parameter) ParameterVariant {
 	}
 }
 
-// isWrongText reports whether a value that a schema forbids is wrong as text, too.
+// isWrongText reports whether a value that a schema forbids is wrong as text, too. Which texts have a wrong type,
+// wrongTexts knows better.
 func (g *Generator) isWrongText(wanted *schema.Schema, variant Variant) bool {
 	if variant.Keyword == "type" || variant.Keyword == "nullable" {
 		return false
@@ -125,13 +126,8 @@ func (g *Generator) isWrongText(wanted *schema.Schema, variant Variant) bool {
 	return variant.Demand || !g.Fits(wanted, g.asRead(wanted, variant.Value))
 }
 
-// isScalar reports whether a parameter has one value, so that giving it twice is a mistake.
-func (g *Generator) isScalar(wanted *schema.Schema) bool {
-	return schema.IsScalar(g.Flatten(wanted))
-}
-
-// asRead returns what a service reads where a value is written as text, as far as it can. Members that no
-// property names are texts.
+// asRead returns what a service reads where a value is written as text: the first value of a branch, or of the schema
+// itself, that the text can mean, or else the text. Members that no property names are texts.
 func (g *Generator) asRead(wanted *schema.Schema, value any) any {
 	flat := g.Flatten(wanted)
 	switch value := value.(type) {
@@ -154,7 +150,7 @@ func (g *Generator) asRead(wanted *schema.Schema, value any) any {
 	return text
 }
 
-// wrongTextsIn returns texts that have not the type of a schema, or of its items or members.
+// wrongTextsIn returns texts that do not have the type of a schema, or of its items or members.
 //
 //	?ids=1,x     of an array of integers
 //	?at=x,2      of an object of two numbers
@@ -177,8 +173,8 @@ func (g *Generator) wrongTextsIn(wanted *schema.Schema, in string) (all []Varian
 	return all
 }
 
-// wrongTexts returns texts that have not the type of a schema, which is neither an array nor an object. What
-// is wrong for one branch of a choice may be right for another one.
+// wrongTexts returns texts that do not have the type of a schema, which is neither an array nor an object. Of a choice
+// they are those of all branches, without those that are right for another branch.
 func (g *Generator) wrongTexts(wanted *schema.Schema, in string) (all []Variant) {
 	flat := g.Flatten(wanted)
 	branches := g.Branches(flat)
@@ -201,14 +197,14 @@ func (g *Generator) wrongTexts(wanted *schema.Schema, in string) (all []Variant)
 
 // misfits are texts that are no value of a type.
 type misfits struct {
-	// For any service, or for one that reads each value in one form only.
-	loose, strict []string
-	// Such a service refuses these in a query, too. In a path an empty text would be another path, and in a
-	// header none.
+	loose  []string // any service refuses them
+	strict []string // a service refuses them that reads each value in one form only
+	// Such a service refuses these, too, but only in a query. In a path an empty text would be another path, and in a
+	// header it would be no value.
 	inStrictQuery []string
 }
 
-// misfitsOf has the texts by type. Any text is a string, but not any bytes.
+// misfitsOf has the texts by type. Any text is a string, but not any bytes are text.
 var misfitsOf = map[string]misfits{
 	"integer": {
 		loose:         []string{"x", "1.5", "1x"},
