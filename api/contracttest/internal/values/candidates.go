@@ -39,8 +39,12 @@ func (g *Generator) candidates(wanted *schema.Schema) []candidate {
 }
 
 // enumCandidates are the values of an enumeration, and some beside them.
+//
+//	["red", "blue"]   "red" "blue" 0 "red?" ""
+//	[1, 5]            1 1 5 2 0 "1?" ""          a number of the same type may be missing, as 2 is
 func enumCandidates(wanted *schema.Schema) (all []candidate) {
-	for i, value := range schema.ValuesOf(wanted) {
+	values := schema.ValuesOf(wanted)
+	for i, value := range values {
 		all = append(all, candidate{"enum", jsonvalue.Normal(value)})
 		if schema.IsNumber(wanted) {
 			all = append(all, candidate{"enum", int64(i + 1)})
@@ -48,9 +52,8 @@ func enumCandidates(wanted *schema.Schema) (all []candidate) {
 	}
 	return append(all,
 		candidate{"enum", int64(0)},
-		candidate{"enum", fmt.Sprint(schema.ValuesOf(wanted)[0], "?")},
-		// Some services take it for an absent parameter.
-		candidate{"enum", ""},
+		candidate{"enum", fmt.Sprint(values[0], "?")},
+		candidate{"enum", ""}, // some services take it for an absent parameter
 	)
 }
 
@@ -68,17 +71,16 @@ func (g *Generator) arrayCandidates(wanted *schema.Schema) []candidate {
 			candidate{"maxItems", g.Many(wanted, most+1)})
 	}
 	if wanted.UniqueItems {
+		two := max(least, min(2, most)) // two items, or as near to two as the bounds allow
 		all = append(all,
-			candidate{"uniqueItems", g.Many(wanted, max(least, min(2, most)))},
-			candidate{"uniqueItems", g.withEqualItems(wanted)})
+			candidate{"uniqueItems", g.Many(wanted, two)},
+			candidate{"uniqueItems", withLastEqual(g.Many(wanted, two))})
 	}
 	return all
 }
 
-// withEqualItems returns an array whose first and last items are equal. It has two items at least, unless it
-// must be shorter.
-func (g *Generator) withEqualItems(wanted *schema.Schema) []any {
-	array := g.Many(wanted, max(OrNone(wanted.MinItems), min(2, orMost(wanted.MaxItems))))
+// withLastEqual makes the last item of an array equal to the first one.
+func withLastEqual(array []any) []any {
 	if len(array) > 0 {
 		array[len(array)-1] = array[0]
 	}
@@ -100,7 +102,7 @@ func (g *Generator) objectCandidates(wanted *schema.Schema) (all []candidate) {
 	return append(all, candidate{"additionalProperties", g.withMore(wanted)})
 }
 
-// smallObject returns an object with one member less than it must have, unless it must have all of them.
+// smallObject returns an object with one member less than it must have. It has more if more members are required.
 func (g *Generator) smallObject(wanted *schema.Schema) map[string]any {
 	small := g.objectBase(wanted, true)
 	for _, name := range slices.Sorted(maps.Keys(small)) {
@@ -112,7 +114,7 @@ func (g *Generator) smallObject(wanted *schema.Schema) map[string]any {
 	return small
 }
 
-// withMore returns an object that uses what a schema says of members that no property names.
+// withMore returns an object with a member that no property names, unless the schema forbids such members.
 func (g *Generator) withMore(wanted *schema.Schema) map[string]any {
 	switch {
 	case schema.IsClosed(wanted):
@@ -162,15 +164,16 @@ func patternCandidates(wanted *schema.Schema) (all []candidate) {
 	return all
 }
 
-// isFree reports whether a text may consist of any characters. Only such a text is tried with what services have failed on:
-// of others it would break the format or the pattern.
+// isFree reports whether a text may consist of any characters: no format and no pattern says more. Only in place of such a
+// text is a text tried that services have failed on. Elsewhere it would break the format or the pattern.
 func isFree(wanted *schema.Schema) bool {
 	format := schema.Formats[schema.FormatOf(wanted)]
 	isKnown := schema.IsKnownFormat(schema.FormatOf(wanted))
 	return schema.PatternOf(wanted) == "" && isKnown && len(format.Valid) == 0
 }
 
-// someRobustnessStrings are few of them where a document is large, and one that is drawn.
+// someRobustnessStrings are strings that services have failed on. Where a document is large, and in a recursion, they are the
+// first few and one that is drawn.
 func (g *Generator) someRobustnessStrings() []string {
 	if !g.Few && !g.isRecursive() {
 		return robustnessStrings
@@ -184,23 +187,23 @@ func (g *Generator) lengthCandidates(wanted *schema.Schema, plain string) (all [
 	if least := OrNone(wanted.MinLength); least > 0 && least <= longest {
 		all = g.aroundLength(wanted, "minLength", plain, least, least-1)
 	}
-	if most := orMost(wanted.MaxLength); wanted.MaxLength != nil && most <= longest {
-		all = append(all, g.aroundLength(wanted, "maxLength", plain, most, most+1)...)
+	if most := wanted.MaxLength; most != nil && *most <= longest {
+		all = append(all, g.aroundLength(wanted, "maxLength", plain, *most, *most+1)...)
 	}
 	return all
 }
 
-// aroundLength are texts of a length that is still allowed, and of one beyond it. A length is in characters, so
-// one of the texts has more bytes.
+// aroundLength are texts of a length at the edge, which is still allowed, and of one beyond it: one character less than
+// minLength, or one more than maxLength. Of these, the last one matches the pattern if such a text is known.
 func (g *Generator) aroundLength(wanted *schema.Schema, keyword, plain string, edge, beyond int) (all []candidate) {
 	if isFree(wanted) {
-		all = append(all, candidate{keyword, strings.Repeat("蘭", edge)})
+		all = append(all, candidate{keyword, strings.Repeat("蘭", edge)}) // of three bytes: a length is in characters
 	}
-	longer := *wanted
-	longer.MinLength = &beyond
-	longer.MaxLength = nil
-	longer.AllOf = nil
-	matching := g.firstAllowed(&longer, samples(&longer), "")
+	moved := *wanted // allows what is beyond
+	moved.MinLength = &beyond
+	moved.MaxLength = nil
+	moved.AllOf = nil // the parts have the length, too
+	matching := g.firstAllowed(&moved, samples(&moved), "")
 	zeroes := strings.Repeat("0", beyond)
 	letters := strings.Repeat("x", beyond)
 	return append(all, candidatesOf(keyword, plain, letters, zeroes, matching)...)

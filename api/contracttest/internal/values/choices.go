@@ -12,8 +12,8 @@ import (
 // the whole says whether a value is wrong; and what the keywords of a branch forbid is no promise of its own,
 // so nothing in a branch is demanded.
 
-// choiceVariants returns the variants of oneOf or anyOf. What all branches forbid is wrong for certain;
-// what one of them allows is not.
+// choiceVariants returns values of each type, the variants of each branch, and an object that has the members of all
+// branches. Which of them a choice forbids, the whole schema decides later.
 func (g *Generator) choiceVariants(wanted *schema.Schema, keyword string, branches []*schema.Schema) (all []Variant) {
 	for _, typed := range ofEachType {
 		all = append(all, Variant{Keyword: keyword, Value: typed.value})
@@ -26,7 +26,6 @@ func (g *Generator) choiceVariants(wanted *schema.Schema, keyword string, branch
 		if schema.IsNull(branch) {
 			continue // the types that it lacks were tried for the choice
 		}
-		// What breaks a branch may be another one.
 		inner := slices.DeleteFunc(g.variants(branch), func(v Variant) bool { return v.Demand })
 		all = append(all, inner...)
 		all = append(all, g.firstBreaking(wanted, keyword, inner)...)
@@ -36,9 +35,9 @@ func (g *Generator) choiceVariants(wanted *schema.Schema, keyword string, branch
 	return append(all, demands(keyword)...)
 }
 
-// isAmbiguous reports whether a value is none of a choice only because several branches allow it, and no object tells them
-// apart: 1 is an integer and a number, and no service refuses it for that. Of an object that is two things the service
-// must see which one is meant.
+// isAmbiguous reports whether a value breaks a choice only because several branches allow it, as 1 is an integer and a
+// number. No service refuses it for that. An object that several branches allow is another case: the service must know
+// which one is meant.
 func (g *Generator) isAmbiguous(branches []*schema.Schema, v Variant) bool {
 	isAllowed := func(branch *schema.Schema) bool { return g.Fits(branch, v.Value) }
 	return v.Pointer == "" && jsonvalue.Object(v.Value) == nil && slices.ContainsFunc(branches, isAllowed)
@@ -68,7 +67,7 @@ func (g *Generator) firstBreaking(whole *schema.Schema, keyword string, parts []
 	return nil
 }
 
-// compositionOf is the keyword of a choice. A schema with both is told by oneOf, the stricter one.
+// compositionOf is the keyword of a choice: of a schema with both it is oneOf, which is stricter.
 func compositionOf(flat *schema.Schema) string {
 	if len(flat.OneOf) > 0 {
 		return "oneOf"

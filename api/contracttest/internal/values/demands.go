@@ -6,10 +6,10 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 )
 
-// What a schema demands, whether a value is known for it or not. It is listed by the keywords alone, apart from
-// the values, so that a mistake in making values shows as a promise that is not tested and not as nothing.
+// What a schema demands is listed by the keywords alone, whether a value is known for them or not. So a mistake in making
+// values shows as a promise that is not tested, and not as nothing.
 
-// The keywords that any value may be asked for, and those of numbers and texts. Beside an enumeration those say nothing more.
+// The keywords of all values, and those of numbers and texts alone. The latter say nothing more beside an enumeration.
 var (
 	ofAll     = []string{"type", "enum", "minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties"}
 	ofScalars = []string{

@@ -62,21 +62,19 @@ func (g *Generator) Identities(of *schema.Schema, value any) (all []any) {
 	return all
 }
 
-// identityIn returns a value that is an identity, as one that was drawn is written, or nil. A variant may have
-// a value of another type there, which names nothing.
+// identityIn returns a value that is an identity, as Identity draws it: a string or an int64. Otherwise it returns nil. A
+// variant may have a value of another type there, which names nothing.
 func (g *Generator) identityIn(of *schema.Schema, value any) any {
 	if !g.IsIdentity(of) {
 		return nil
 	}
-	shape := g.WithoutNull(g.Flatten(of))
-	if jsonvalue.IsInteger(value) && schema.TypeOf(shape) == "integer" {
+	name := schema.TypeOf(g.WithoutNull(g.Flatten(of)))
+	if name == "integer" && jsonvalue.IsInteger(value) {
 		value, _ = value.(json.Number).Int64()
 	}
-	isIdentity := false
-	if schema.TypeOf(shape) == "string" {
+	_, isIdentity := value.(int64)
+	if name == "string" {
 		_, isIdentity = value.(string)
-	} else {
-		_, isIdentity = value.(int64)
 	}
 	if !isIdentity {
 		return nil
@@ -95,6 +93,6 @@ func (g *Generator) SharedIdentities(of *schema.Schema, value any) []any {
 			return drawnText.MatchString(text)
 		}
 		number, _ := identity.(int64) // there is no third type
-		return min(max(number, g.FirstID+1), g.drawn.Load()) == number
+		return g.FirstID < number && number <= g.drawn.Load()
 	})
 }

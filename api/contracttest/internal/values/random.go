@@ -56,7 +56,7 @@ func (g *Generator) drawByType(draws rand.Source, flat *schema.Schema) any {
 	return g.Base(flat)
 }
 
-// drawObject draws which optional members an object has, and their values.
+// drawObject draws which optional members an object has, and the values of all members but those that the options give.
 func (g *Generator) drawObject(draws rand.Source, flat *schema.Schema) any {
 	object := map[string]any{}
 	for _, name := range PropertyNames(flat) {
@@ -117,11 +117,12 @@ func (g *Generator) Spoil(draws rand.Source, wanted *schema.Schema, object map[s
 	return spoilt, strings.TrimSpace(faults[0].Where), faults[0].Keyword
 }
 
-// changed draws another value for one member of an object, or of an object in an array of it. In a batch
-// a service may check the first item only.
+// changed draws another value for one member of an object, leaves the member out, or does so in an object of its array. In
+// a batch a service may check the first item only.
 //
 //	{"items": [{"size": 1}, {"size": null}]}   a member of an item
 //	{"items": "x"}                             a member
+//	{}                                         a required member is left out
 func (g *Generator) changed(draws rand.Source, wanted *schema.Schema, object map[string]any) map[string]any {
 	names := PropertyNames(wanted)
 	name := names[below(draws, len(names))]

@@ -36,7 +36,7 @@ var robustnessStrings = []string{
 // fewStrings is how many of them are tried everywhere.
 const fewStrings = 5
 
-// Renamed gives an unknown member another name, if that changes nothing else.
+// Renamed gives an unknown member another name, unless the schema then allows what it forbids now, or the other way round.
 func (g *Generator) Renamed(wanted *schema.Schema, variant Variant, name string) Variant {
 	value := renameMember(variant.Value, name)
 	if g.Fits(wanted, value) == g.Fits(wanted, variant.Value) {
