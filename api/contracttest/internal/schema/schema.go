@@ -3,19 +3,20 @@
 //
 // There is one language of schemas: JSON Schema 2020-12, as santhosh-tekuri/jsonschema has compiled it. A [Library]
 // collects the schemas of a document and writes those of OpenAPI 3.0 in that language (library.go, lift.go), once.
-// compile.go compiles them, for requests and for responses, and cycles.go cuts those that lead to themselves. All other packages walk the result, and [Faults] judges by it
-// (faults.go).
+// compile.go compiles them, for requests and for responses, and cycles.go cuts those that lead to themselves. All other
+// packages walk the result, and [Faults] judges by it (faults.go).
 //
 // What a verdict is used for decides how it errs. A schema that cannot be compiled allows anything: a right
 // service must not be accused because of it, and the library reports it.
 //
-// formats.go and pattern.go have the formats and patterns that a schema may ask for. unnamed.go finds what
-// a schema allows and a strict reader does not: members without a name. place.go finds where in the document a value is
-// described. This file looks into schemas.
+// formats.go and pattern.go have the formats and patterns that a schema may ask for. unnamed.go finds members that a schema
+// allows, but does not name. place.go finds where in the document a value is described. This file looks into schemas.
 package schema
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -207,8 +208,13 @@ func Each(schema *Schema, visit func(*Schema)) {
 
 // replaceInner replaces each schema in another one, in an order that is the same each time.
 func replaceInner(schema *Schema, replace func(*Schema) *Schema) {
-	for _, name := range jsonvalue.Names(schema.Properties) {
-		schema.Properties[name] = replace(schema.Properties[name])
+	for _, named := range []map[string]*Schema{schema.Properties, schema.DependentSchemas} {
+		for _, name := range jsonvalue.Names(named) {
+			named[name] = replace(named[name])
+		}
+	}
+	for _, pattern := range slices.SortedFunc(maps.Keys(schema.PatternProperties), comparePatterns) {
+		schema.PatternProperties[pattern] = replace(schema.PatternProperties[pattern])
 	}
 	if more := More(schema); more != nil {
 		schema.AdditionalProperties = replace(more)
@@ -226,15 +232,15 @@ func replaceInner(schema *Schema, replace func(*Schema) *Schema) {
 			*single = replace(*single)
 		}
 	}
-	for name, other := range schema.DependentSchemas {
-		schema.DependentSchemas[name] = replace(other)
-	}
-	for pattern, other := range schema.PatternProperties {
-		schema.PatternProperties[pattern] = replace(other)
-	}
 }
 
-// Keyword is the value of a keyword of a schema, which is zero where the schema does not have it. It can be set.
+// comparePatterns orders patterns by their text.
+func comparePatterns(one, other jsonschema.Regexp) int {
+	return cmp.Compare(one.String(), other.String())
+}
+
+// Keyword is the value of a keyword of a schema, which is zero where the schema does not have it. It can be set. It is the
+// field of the same name: MinItems for minItems.
 func Keyword(schema *Schema, name string) reflect.Value {
 	if name == "items" {
 		name = "items2020"
@@ -245,7 +251,7 @@ func Keyword(schema *Schema, name string) reflect.Value {
 // Has reports whether a schema has a keyword.
 func Has(schema *Schema, name string) bool { return !Keyword(schema, name).IsZero() }
 
-// NewEnum returns an enumeration of some values. The library makes one only while it compiles.
+// NewEnum returns an enumeration of some values. Package jsonschema makes one only while it compiles a schema.
 func NewEnum(values []any) *jsonschema.Enum {
 	const address = "contract://enum"
 	compiler := jsonschema.NewCompiler()

@@ -90,9 +90,23 @@ func TestUnnamedPlaces(t *testing.T) {
 	for _, fault := range schema.Unnamed("/at", value, wanted) {
 		got = append(got, fault.Where+" "+fault.Keyword)
 	}
-	slices.Sort(got)
 	if want := "body /at/a/1/x properties, body /at/map/k/y properties, body /at/z properties"; strings.Join(got, ", ") != want {
 		t.Errorf("the faults are %v, want %s", got, want)
+	}
+}
+
+// The schemas in a schema are visited in the same order each time.
+func TestEachIsOrdered(t *testing.T) {
+	t.Parallel()
+	wanted := schematest.Read(t, "3.1.0", `{Wanted: {properties: {b: {title: "2"}, a: {title: "1"}},
+    dependentSchemas: {d: {title: "4"}, c: {title: "3"}}, patternProperties: {g: {title: "7"}, f: {title: "6"}, e: {title: "5"}}}}`).
+		Component("Wanted", schema.Request)
+	for range 20 {
+		titles := ""
+		schema.Each(wanted, func(part *schema.Schema) { titles += part.Title })
+		if titles != "1234567" {
+			t.Fatalf("the order is %s", titles)
+		}
 	}
 }
 
