@@ -28,7 +28,7 @@ const (
 	Received Direction = true
 )
 
-// keyword is the one with which a schema says that it is not for the direction.
+// keyword is the one with which a schema says that its values are not sent in the direction.
 func (d Direction) keyword() string {
 	if d == Received {
 		return "writeOnly"
@@ -36,13 +36,12 @@ func (d Direction) keyword() string {
 	return "readOnly"
 }
 
-// lacks reports whether a value in the direction leaves out what has a schema, as far as the schema or a part of its allOf
-// says so.
+// lacks reports whether values in the direction leave out a member with a schema: the schema, or a part of its allOf, has
+// the keyword of the direction.
 func (d Direction) lacks(schema *Schema) bool {
 	parts := []*Schema{schema}
-	for i := 0; i < len(parts); i++ {
-		isMarked := map[Direction]bool{Request: parts[i].ReadOnly, Received: parts[i].WriteOnly}
-		if isMarked[d] {
+	for i := 0; i < len(parts); i++ { // parts grows
+		if Has(parts[i], d.keyword()) {
 			return true
 		}
 		for _, part := range parts[i].AllOf {
@@ -74,8 +73,11 @@ func (s *Schemas) Of(reference any) *Schema {
 // address is the URL of the JSON Schema with all definitions.
 const address = "contract://document"
 
+// schemaOfAll is that JSON Schema.
+func (l *Library) schemaOfAll() map[string]any { return map[string]any{"$defs": l.definitions} }
+
 // Compile compiles the schemas for values in a direction. Keywords with values that they cannot have are reported and left
-// out.
+// out, and all is compiled again.
 func (l *Library) Compile(direction Direction) (*Schemas, error) {
 	for {
 		compiled, err := l.compiled()
@@ -93,15 +95,16 @@ func (l *Library) Compile(direction Direction) (*Schemas, error) {
 }
 
 // compiled compiles all definitions.
-func (l *Library) compiled() (all []*Schema, err error) {
+func (l *Library) compiled() ([]*Schema, error) {
 	compiler := jsonschema.NewCompiler()
 	compiler.DefaultDraft(jsonschema.Draft2020)
 	compiler.AssertFormat()
 	compiler.UseRegexpEngine(patternEngine)
 	l.registerFormats(compiler)
-	if err := compiler.AddResource(address, map[string]any{"$defs": l.definitions}); err != nil {
+	if err := compiler.AddResource(address, l.schemaOfAll()); err != nil {
 		return nil, err
 	}
+	var all []*Schema
 	for number := range l.places {
 		compiled, err := compiler.Compile(address + definitions + strconv.Itoa(number))
 		if err != nil {
@@ -112,8 +115,8 @@ func (l *Library) compiled() (all []*Schema, err error) {
 	return all, nil
 }
 
-// leaveOut leaves out of the definitions what jsonschema does not compile, and reports whether there is such. References
-// lead to definitions, and each pattern compiles, so that is a keyword with a wrong value.
+// leaveOut leaves out of the definitions what jsonschema does not compile, and returns false if it finds nothing to leave out.
+// References lead to definitions, and each pattern compiles, so that is a keyword with a wrong value.
 func (l *Library) leaveOut(err error) bool {
 	invalid, isInvalid := errors.AsType[*jsonschema.SchemaValidationError](err)
 	if !isInvalid {
@@ -123,33 +126,34 @@ func (l *Library) leaveOut(err error) bool {
 	return isKnown && l.leaveOutCause(wrong)
 }
 
-// leaveOutCause leaves out the keywords of the causes of an error.
+// leaveOutCause leaves out the keywords of an error, or of its causes if it is the sum of them.
 func (l *Library) leaveOutCause(wrong *jsonschema.ValidationError) (hasLeftOut bool) {
 	for _, cause := range wrong.Causes {
 		hasLeftOut = l.leaveOutCause(cause) || hasLeftOut
 	}
-	at := wrong.InstanceLocation
 	if len(wrong.Causes) > 0 {
-		at = nil // it is the sum of them
+		return hasLeftOut
 	}
-	// What is wrong may be an item of the value of the keyword.
-	for end := len(at); end > 2; end-- {
-		node := jsonvalue.Lookup(map[string]any{"$defs": l.definitions}, "#"+jsonvalue.Pointer(at[:end-1]...))
-		schema := jsonvalue.Object(node)
-		if name := at[end-1]; schema != nil && l.understands(name) {
-			if value, has := schema[name]; has {
-				l.reportValue(l.placeOf(jsonvalue.Pointer(at[:end-1]...)), name, value)
-				delete(schema, name)
-			}
-			return true
+	// An item of the value of a keyword may be wrong: /$defs/3/required/0. Then the keyword is the last name before it.
+	at := wrong.InstanceLocation
+	for i := len(at) - 1; i >= 2; i-- {
+		pointer := jsonvalue.Pointer(at[:i]...)
+		schema := jsonvalue.Object(jsonvalue.Lookup(l.schemaOfAll(), "#"+pointer))
+		if schema == nil || !l.understands(at[i]) {
+			continue
 		}
+		if _, has := schema[at[i]]; has { // else another cause has left it out
+			l.leaveOutWrong(l.placeOf(pointer), schema, at[i])
+		}
+		return true
 	}
-	return hasLeftOut
+	return false
 }
 
-// connect puts in place of each reference what it leads to, and makes the location of a schema that in the document.
+// connect puts in place of each reference what it leads to, and collects all schemas. The location of each becomes its place
+// in the document.
 func (s *Schemas) connect() {
-	document := map[string]any{"$defs": s.library.definitions}
+	root := s.library.schemaOfAll()
 	seen := map[*Schema]bool{}
 	var enter func(*Schema) *Schema
 	enter = func(schema *Schema) *Schema {
@@ -163,7 +167,7 @@ func (s *Schemas) connect() {
 		s.all = append(s.all, schema)
 		_, fragment, _ := strings.Cut(schema.Location, "#")
 		pointer, _ := url.PathUnescape(fragment) // it is one
-		s.library.nodes[schema] = jsonvalue.Lookup(document, "#"+pointer)
+		s.library.nodes[schema] = jsonvalue.Lookup(root, "#"+pointer)
 		schema.Location = s.library.placeOf(pointer)
 		replaceInner(schema, enter)
 		return schema
@@ -174,17 +178,17 @@ func (s *Schemas) connect() {
 }
 
 // placeOf is the place in the document of what a pointer leads to in the JSON Schema.
+//
+//	/$defs/3/properties/name   /components/schemas/Plant/properties/name
 func (l *Library) placeOf(pointer string) string {
-	text, below, _ := strings.Cut(strings.TrimPrefix(pointer, "/$defs/"), "/")
+	inDefinitions := strings.TrimPrefix(pointer, "/$defs/")
+	text, _, _ := strings.Cut(inDefinitions, "/")
 	number, _ := strconv.Atoi(text) // it has no other parts
-	if below != "" {
-		below = "/" + below
-	}
-	return l.places[number] + below
+	return l.places[number] + strings.TrimPrefix(inDefinitions, text)
 }
 
-// forbid makes members forbidden that are not sent in a direction, and not required. One part of an allOf may require what
-// another one says is readOnly.
+// forbid forbids the members that are not sent in a direction, and makes them optional. One part of an allOf may require what
+// another part says is readOnly. All such members are found first: one that is forbidden already is not found any more.
 func (s *Schemas) forbid(direction Direction) {
 	isFalse := false
 	forbidden := &Schema{Bool: &isFalse, Location: direction.keyword(), DraftVersion: draft}
@@ -217,22 +221,24 @@ func lackingIn(schema *Schema, direction Direction) (all []string) {
 // hidden is the beginning of the format of an integer. No document has it, because it has spaces.
 const hidden = "integer of "
 
-// registerFormats replaces the formats of jsonschema, which takes too much for some of them. A format without a check
-// allows any value, and so does one that is not known.
+// registerFormats replaces the formats of jsonschema, which takes too much for some of them.
 func (l *Library) registerFormats(compiler *jsonschema.Compiler) {
 	for name := range l.formats {
-		check := func(value any) error {
-			text, isText := value.(string)
-			if known := Formats[name].Check; known != nil && isText {
-				return known(text)
-			}
-			return nil
-		}
+		check := func(value any) error { return checkText(value, Formats[name].Check) }
 		if format, isInteger := strings.CutPrefix(name, hidden); isInteger {
 			check = func(value any) error { return l.checkInteger(value, bitsOf(format)) }
 		}
 		compiler.RegisterFormat(&jsonschema.Format{Name: name, Validate: check})
 	}
+}
+
+// checkText checks a text. Without a check, as of a format that is not known, anything is allowed, and so are other values.
+func checkText(value any, check func(string) error) error {
+	text, isText := value.(string)
+	if check == nil || !isText {
+		return nil
+	}
+	return check(text)
 }
 
 // bitsOf is the size of integers of a format.
@@ -246,8 +252,8 @@ func bitsOf(format string) int {
 // zeroFraction finds an integer with a fraction of zeros.
 var zeroFraction = regexp.MustCompile(`^(-?\d+)\.0+$`)
 
-// checkInteger returns an error if a number is not written as an integer, or none that so many bits hold. In OpenAPI 3.1, 5.0
-// is one (JSON Schema 2020-12, section 4.2.3).
+// checkInteger returns an error if a number is not written as an integer, or needs more bits. In OpenAPI 3.1, 5.0 is an
+// integer (JSON Schema 2020-12, section 4.2.3).
 func (l *Library) checkInteger(value any, bits int) error {
 	number, isNumber := value.(json.Number)
 	if !isNumber {

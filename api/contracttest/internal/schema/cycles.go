@@ -9,8 +9,8 @@ type cutter struct {
 	added          []*Schema
 }
 
-// cut cuts the cycles of schemas, and returns those that it has made. Choices come first, so that the parts lose the choice,
-// and not the choice a part.
+// cut cuts the cycles of schemas, and returns the schemas that it has made. It begins with choices, so that the parts lose
+// the choice, and not the choice a part.
 func cut(all []*Schema) (added []*Schema) {
 	c := &cutter{isOpen: map[*Schema]bool{}, isDone: map[*Schema]bool{}}
 	for _, schema := range all {
@@ -35,8 +35,9 @@ func (c *cutter) enter(schema *Schema) {
 	}
 	for _, choices := range [][]*Schema{schema.OneOf, schema.AnyOf} {
 		for i, choice := range choices {
-			if choices[i] = c.part(choice); choices[i] != choice {
-				choices[i] = &Schema{Not: anything, DraftVersion: draft} // a choice of itself is none
+			choices[i] = c.part(choice)
+			if choices[i] != choice {
+				choices[i] = &Schema{Not: anything, DraftVersion: draft} // the schema itself is no choice
 			}
 		}
 	}
@@ -52,7 +53,8 @@ func (c *cutter) enter(schema *Schema) {
 	c.isDone[schema] = true
 }
 
-// part is a part of a schema, or if it leads back to the schema, the same without what it is composed of.
+// part is a part of a schema. If the part is being followed already, it leads back to itself: then it is a copy that is not
+// composed of anything, and has its own members and bounds alone.
 func (c *cutter) part(part *Schema) *Schema {
 	if !c.isOpen[part] {
 		c.enter(part)

@@ -21,10 +21,10 @@ type Library struct {
 	modern bool           // OpenAPI 3.1 or later
 	report func(format string, args ...any)
 
-	definitions map[string]any
-	places      []string // in the document, of each definition
-	numbers     map[string]int
-	formats     map[string]bool
+	definitions map[string]any   // by number
+	places      []string         // in the document, of each definition
+	numbers     map[string]int   // of the definition of each place
+	formats     map[string]bool  // that a schema has
 	lifted      map[uintptr]bool // the objects of the document that are schemas of JSON Schema already
 	nodes       map[*Schema]any  // what a schema was compiled from
 }
@@ -44,7 +44,8 @@ const Unread = "not in the document"
 // IsUnread reports whether a schema stands for one that is not in the document.
 func IsUnread(described *Schema) bool { return described.Comment == Unread }
 
-// Add makes a definition of the schema in a place, and returns a reference to it.
+// Add makes a definition of the schema in a place, and returns a reference to it. The definition has its number before it is
+// lifted, because it may lead to itself.
 func (l *Library) Add(at string, node any) map[string]any {
 	number, isKnown := l.numbers[at]
 	if !isKnown {
@@ -67,7 +68,8 @@ func (l *Library) LeadsTo(node any) bool {
 // Node is what a schema was read from, as JSON Schema.
 func (l *Library) Node(of *Schema) map[string]any { return jsonvalue.Object(l.nodes[of]) }
 
-// ofInteger leaves out of the text of a schema the format that each integer has.
+// ofInteger leaves out of the text of a schema the format that each integer has, or what is hidden before its own one. After
+// a format there always is a type.
 var ofInteger = strings.NewReplacer(`"format":"`+hidden+`",`, "", `"format":"`+hidden, `"format":"`)
 
 // inDefinition finds a reference to a definition.
@@ -89,7 +91,7 @@ func (l *Library) Text(of *Schema) string {
 // lift writes a schema in a place as JSON Schema 2020-12. What it does not understand it leaves out and reports.
 func (l *Library) lift(at string, node any) any {
 	object, isObject := node.(map[string]any)
-	identity := reflect.ValueOf(object).Pointer()
+	pointer := reflect.ValueOf(object).Pointer()
 	switch {
 	case node == true:
 		return map[string]any{}
@@ -98,17 +100,14 @@ func (l *Library) lift(at string, node any) any {
 	case !isObject:
 		l.report("%s: is not a schema", at)
 		return map[string]any{}
-	case l.lifted[identity], isReference(object):
+	case l.lifted[pointer], isReference(object):
 		return object // another reference has led here
 	}
-	l.lifted[identity] = true
+	l.lifted[pointer] = true
 	l.liftEach(at+"/$defs", object["$defs"])
 	l.liftEach(at+"/definitions", object["definitions"])
-	if reference, refers := object["$ref"].(string); refers {
-		isAll := l.liftReference(at, object, reference)
-		if isAll {
-			return object
-		}
+	if reference, refers := object["$ref"].(string); refers && l.liftReference(at, object, reference) {
+		return object
 	}
 	l.keywords(at, object)
 	l.liftKeywords(object)
@@ -164,8 +163,7 @@ func (l *Library) liftReference(at string, object map[string]any, reference stri
 		object["$comment"] = Unread
 		return true
 	}
-	place := placeIn(reference)
-	definition := l.Add(place, jsonvalue.Lookup(l.root, reference))
+	definition := l.Add(placeIn(reference), jsonvalue.Lookup(l.root, reference))
 	if !l.modern || len(beside) == 0 {
 		maps.Copy(object, definition)
 		return true
@@ -181,7 +179,9 @@ func isReference(object map[string]any) bool {
 	return strings.HasPrefix(reference, definitions)
 }
 
-// placeIn is the JSON Pointer in a reference within the document, as all others are written.
+// placeIn is the JSON Pointer in a reference within the document, escaped as all other places are.
+//
+//	#/paths/~1plants~1%7Bid%7D   /paths/~1plants~1{id}
 func placeIn(reference string) (place string) {
 	pointer := strings.TrimPrefix(reference, "#")
 	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {

@@ -39,7 +39,8 @@ func (l *Library) understands(keyword string) bool {
 	return slices.Contains(understood, keyword) || slices.Contains(others, keyword)
 }
 
-// keywords leaves out of a schema the keywords that are not understood.
+// keywords leaves out of a schema the keywords that are not understood, and those with a value that says nothing or that is
+// wrong, and reports what it leaves out but for keywords that constrain nothing. The first of several examples is kept.
 func (l *Library) keywords(at string, schema map[string]any) {
 	if examples := jsonvalue.List(schema["examples"]); l.modern && len(examples) > 0 && schema["example"] == nil {
 		schema["example"] = examples[0]
@@ -61,38 +62,40 @@ func (l *Library) keywords(at string, schema map[string]any) {
 	for _, name := range counts {
 		l.count(at, schema, name)
 	}
-	_, isBool := schema["nullable"].(bool)
-	values, isList := schema["enum"].([]any)
-	for name, isWrong := range map[string]bool{"nullable": schema["nullable"] != nil && !isBool, "enum": isList && len(values) == 0} {
-		if isWrong {
-			l.reportValue(at, name, schema[name])
-			delete(schema, name)
-		}
+	if _, isBool := schema["nullable"].(bool); schema["nullable"] != nil && !isBool {
+		l.leaveOutWrong(at, schema, "nullable")
 	}
+	if values, isList := schema["enum"].([]any); isList && len(values) == 0 {
+		l.leaveOutWrong(at, schema, "enum")
+	}
+}
+
+// leaveOutWrong leaves out a keyword whose value is not one that it may have, and reports it.
+func (l *Library) leaveOutWrong(at string, schema map[string]any, name string) {
+	l.report("%s: the keyword %s: %.40s is not a value of it", at, name, jsonvalue.Encode(schema[name]))
+	delete(schema, name)
 }
 
 // counts are the keywords with lengths.
 var counts = []string{"minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains"}
 
+// optionalCounts are those of which 0 is no limit. Of minContains it is one: without it, an array contains one item at least.
+var optionalCounts = []string{"minLength", "minItems", "minProperties"}
+
 // maxCount is the largest length. Larger ones mean that there is no limit.
 const maxCount = 1 << 40
 
-// count leaves out a length that is no limit, or too large for jsonschema. What is no length at all jsonschema finds.
+// count leaves out a length that is no limit, and reports one that is too large for jsonschema. A value that is no length at
+// all stays: jsonschema finds it.
 func (l *Library) count(at string, schema map[string]any, name string) {
 	number, _ := schema[name].(json.Number)
-	size, err := number.Int64()
-	isNone := err == nil && size == 0 && strings.HasPrefix(name, "min") && name != "minContains"
-	if isNone || size > maxCount {
+	size, _ := number.Int64() // the largest one if it is out of range
+	switch {
+	case size > maxCount:
+		l.leaveOutWrong(at, schema, name)
+	case number == "0" && slices.Contains(optionalCounts, name):
 		delete(schema, name)
 	}
-	if size > maxCount {
-		l.reportValue(at, name, number)
-	}
-}
-
-// reportValue reports a keyword whose value is not one that it may have.
-func (l *Library) reportValue(at, name string, value any) {
-	l.report("%s: the keyword %s: %.40s is not a value of it", at, name, jsonvalue.Encode(value))
 }
 
 // Refers reports whether there is a reference in a value, which sent as it stands would mean nothing.
@@ -134,7 +137,7 @@ func (l *Library) liftKeywords(schema map[string]any) {
 	l.liftFormat(schema)
 }
 
-// withoutRepeated leaves out of a list of names what is in it before.
+// withoutRepeated leaves out of a list each name that comes earlier in it. Of other items, which are wrong, it leaves out none.
 func withoutRepeated(list []any) []any {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(slices.Clone(list), func(item any) bool {
@@ -167,32 +170,30 @@ func liftBound(schema map[string]any, exclusive, inclusive string) {
 	}
 }
 
-// liftTypes writes several types as a choice. An enumeration without null forbids it, whatever the types are.
+// liftTypes writes several types as a choice, unless the schema is one. Null beside one type stays, but not if an enumeration
+// does not have it.
 //
-//	{"type": ["string", "integer"]}        {"anyOf": [{"type": "string"}, {"type": "integer"}]}
+//	{"type": ["string", "integer"]}                {"anyOf": [{"type": "string"}, {"type": "integer"}]}
+//	{"type": ["string", "null"], "enum": ["a"]}    {"type": "string", "enum": ["a"]}
 func liftTypes(schema map[string]any) {
 	types := jsonvalue.List(schema["type"])
 	values := jsonvalue.List(schema["enum"])
-	isNull := func(name any) bool { return name == "null" }
-	if others := slices.DeleteFunc(slices.Clone(types), isNull); len(others) < 2 {
-		forbidsNull := values != nil && !slices.Contains(values, nil)
-		if forbidsNull && len(others) == 1 {
-			schema["type"] = others[0]
+	others := slices.DeleteFunc(slices.Clone(types), func(name any) bool { return name == "null" })
+	forbidsNull := values != nil && !slices.Contains(values, nil)
+	switch {
+	case len(others) == 1 && forbidsNull:
+		schema["type"] = others[0]
+	case len(others) > 1 && schema["anyOf"] == nil:
+		delete(schema, "type")
+		var choices []any
+		for _, name := range types {
+			choices = append(choices, map[string]any{"type": name})
 		}
-		return
+		schema["anyOf"] = choices
 	}
-	if schema["anyOf"] != nil {
-		return
-	}
-	delete(schema, "type")
-	var choices []any
-	for _, name := range types {
-		choices = append(choices, map[string]any{"type": name})
-	}
-	schema["anyOf"] = choices
 }
 
-// liftDiscriminated writes a choice as anyOf if a member says which of the schemas a value is of: others may allow it, too.
+// liftDiscriminated writes oneOf as anyOf if a discriminator says which of the schemas a value is of: others may allow it, too.
 func liftDiscriminated(schema map[string]any) {
 	if schema["discriminator"] != nil && schema["oneOf"] != nil && schema["anyOf"] == nil {
 		schema["anyOf"] = schema["oneOf"]
@@ -204,7 +205,7 @@ func liftDiscriminated(schema map[string]any) {
 // a service, and jsonschema takes it.
 func (l *Library) liftFormat(schema map[string]any) {
 	format, _ := schema["format"].(string)
-	types := append(jsonvalue.List(schema["type"]), schema["type"])
+	types := append(jsonvalue.List(schema["type"]), schema["type"]) // one of them is all there is
 	if slices.Contains(types, any("integer")) {
 		format = hidden + format
 		schema["format"] = format
