@@ -30,6 +30,7 @@ func Decode(text []byte) (any, error) {
 	if jsontext.Value(text).IsValid() {
 		return DecodeLoosely(text)
 	}
+	// A text is not valid because of its first value, or because of what follows that.
 	decoder := jsontext.NewDecoder(bytes.NewReader(text))
 	if _, err := decoder.ReadValue(); err != nil {
 		return nil, err
@@ -88,7 +89,10 @@ func Same(value, other any) bool {
 	return bytes.Equal(Encode(value), Encode(other))
 }
 
-// Differences are the places, as JSON Pointers below one, at which two values differ. Lists of different lengths do as a whole.
+// Differences are the places, as JSON Pointers below at, at which two values differ. Lists of different lengths differ as a
+// whole, and so do values of different types. A member that one of them lacks is like null.
+//
+//	{"a": 1, "b": [1, 2]}, {"a": 2, "b": [1, 3]}   /a and /b/1
 func Differences(at string, one, other any) (places []string) {
 	object, otherObject := Object(one), Object(other)
 	list, otherList := List(one), List(other)

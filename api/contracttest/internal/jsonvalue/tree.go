@@ -79,7 +79,8 @@ func Lookup(root any, reference string) any {
 	return node
 }
 
-// First is the JSON Pointer to the first of what a place names, in which * is any item of an array.
+// First is the JSON Pointer to the first of the values that a place names, in which * is any item of an array: /rows/0/id for
+// /rows/*/id.
 func First(place string) string {
 	tokens := strings.Split(place, "/")
 	for i, token := range tokens {
@@ -91,14 +92,14 @@ func First(place string) string {
 }
 
 // With returns a value that has another one at a JSON Pointer. Objects on the way are copied, and made where there is none.
+//
+//	{"a": 1}, /b/c, 2   {"a": 1, "b": {"c": 2}}
 func With(value any, pointer string, inner any) any {
 	if pointer == "" {
 		return inner
 	}
-	token, below, hasBelow := strings.Cut(pointer[1:], "/")
-	if hasBelow {
-		below = "/" + below
-	}
+	token, _, _ := strings.Cut(pointer[1:], "/")
+	below := pointer[1+len(token):] // empty, or the rest with its slash
 	object := maps.Clone(Object(value))
 	if object == nil {
 		object = map[string]any{}
@@ -112,8 +113,7 @@ func With(value any, pointer string, inner any) any {
 func child(node any, token string) any {
 	if list, isList := node.([]any); isList {
 		index, err := strconv.Atoi(token)
-		// A negative one is too large then.
-		if err != nil || uint(index) >= uint(len(list)) {
+		if err != nil || uint(index) >= uint(len(list)) { // a negative index is a large uint
 			return nil
 		}
 		return list[index]

@@ -35,7 +35,8 @@ type faultReader struct {
 	faults []scenario.Fault
 }
 
-// read reads a node of the tree. Only what is wrong with the value itself becomes a fault.
+// read reads a node of the tree. A node that only groups others is no fault, but they are. A choice is a fault, and what its
+// branches find is none.
 func (r *faultReader) read(broken *jsonschema.ValidationError) {
 	at := broken.InstanceLocation
 	switch wrong := broken.ErrorKind.(type) {
@@ -55,7 +56,7 @@ func (r *faultReader) read(broken *jsonschema.ValidationError) {
 		}
 		keyword := keywordOf(wrong)
 		text := wrong.LocalizedString(message.NewPrinter(language.English))
-		r.add(at, keyword, strings.TrimPrefix(text, keyword+": ")) // most begin with it
+		r.add(at, keyword, strings.TrimPrefix(text, keyword+": ")) // most texts begin with the keyword
 	}
 }
 
@@ -84,8 +85,8 @@ func (r *faultReader) add(at []string, keyword, text string) {
 	})
 }
 
-// keywordOf is the keyword of OpenAPI that is broken. Null breaks nullable, because that is what a
-// reader of OpenAPI 3.0 looks for.
+// keywordOf is the keyword of OpenAPI that is broken. Null of another type breaks nullable, because that is what a reader of
+// OpenAPI 3.0 looks for.
 func keywordOf(wrong jsonschema.ErrorKind) string {
 	switch wrong := wrong.(type) {
 	case *kind.Type:

@@ -52,8 +52,8 @@ func IsChecked(of *Schema) bool {
 	return !isPattern || compiled.matches != nil
 }
 
-// compilePattern compiles a pattern of ECMA-262: with package regexp, which takes linear time, or else, as
-// for those that look ahead, with one that goes back.
+// compilePattern compiles a pattern of ECMA-262: with package regexp, which takes linear time, or else with regexp2, which
+// knows more, such as to look ahead, and goes back.
 func compilePattern(text string) (jsonschema.Regexp, error) {
 	if compiled, err := regexp.Compile(ecmaPattern(text)); err == nil {
 		return compiled, nil
@@ -67,8 +67,8 @@ type backtracking struct{ *regexp2.Regexp }
 // matchTimeout is how long such a pattern may take. A text that takes longer does not match.
 const matchTimeout = time.Second
 
-// compileBacktracking compiles a pattern that package regexp cannot compile. Such a pattern may take a time
-// that grows with the power of the length of a text, so it is bounded.
+// compileBacktracking compiles a pattern that package regexp cannot compile. To match a text may take a time that grows
+// exponentially with its length, so the time is bounded.
 func compileBacktracking(text string) (backtracking, error) {
 	compiled, err := regexp2.Compile(text, regexp2.ECMAScript, regexp2.Unicode)
 	if err != nil {
@@ -90,7 +90,10 @@ var ecmaTokens = regexp.MustCompile(`\\u[0-9A-Fa-f]{4}|\\.|\[|\]|\.`)
 // The white space of ECMA-262, as a part of a class.
 const ecmaSpace = `\s\v\x{a0}\x{feff}\p{Z}`
 
-// ecmaPattern writes a pattern of ECMA-262 as one of Go: what a dot and white space are differs.
+// ecmaPattern writes a pattern of ECMA-262 as one of Go. Escapes of Unicode are written in another way, and a dot and white
+// space mean other characters. Within a class, white space is a part of the class.
+//
+//	[\s_]\u00e9   [\s\v\x{a0}\x{feff}\p{Z}_]\x{00e9}
 func ecmaPattern(text string) string {
 	inClass := false
 	return ecmaTokens.ReplaceAllStringFunc(text, func(token string) string {
