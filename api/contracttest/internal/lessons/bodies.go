@@ -1,7 +1,6 @@
 package lessons
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -11,8 +10,9 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/world"
 )
 
-// Body is the body of a request with what the service is known to need, and the names of what it names. keeps is the
-// place that the test is about, for example /owner/name, which stays as it is. So does a body that is no JSON.
+// Body is the body of a request with what the service is known to need, and the names of its members that name something
+// else. keeps is the place that the test is about, for example /owner/name, which stays as it is. A body that is no JSON
+// stays, too.
 func (l *Lessons) Body(operation *document.Operation, body []byte, keeps string) (adapted []byte, needs []string) {
 	lesson := l.Of(operation)
 	isPlain := !lesson.hasReferences && !lesson.NeedsFresh && len(lesson.LeftOut) == 0
@@ -23,9 +23,9 @@ func (l *Lessons) Body(operation *document.Operation, body []byte, keeps string)
 	if err != nil {
 		return body, nil
 	}
-	filler := l.filler(operation, lesson)
-	filler.keeps = keeps
-	return jsonvalue.Encode(filler.fill(value)), filler.needs
+	f := l.filler(operation, lesson)
+	f.keeps = keeps
+	return jsonvalue.Encode(f.fill(value)), f.needs
 }
 
 // Value is a value with what the service is known to need, to be sent as a body.
@@ -43,7 +43,7 @@ func (l *Lessons) OptionalPlaces(operation *document.Operation, body any) []stri
 	return l.optionalWithin(operation.BodySchema(), body, "", deepest)
 }
 
-// optionalWithin are the places, in a value at a place, of what may be left out.
+// optionalWithin are the places, in a value at a place, of what may be left out. Of a list it looks into the first item.
 //
 //	{"name": "a", "owner": {"id": 1}, "size": 1}   /owner and /size, if only name is required
 func (l *Lessons) optionalWithin(of *schema.Schema, value any, at string, levels int) (places []string) {
@@ -55,7 +55,7 @@ func (l *Lessons) optionalWithin(of *schema.Schema, value any, at string, levels
 	}
 	object := jsonvalue.Object(value)
 	shape := l.values.ShapeOf(of, value)
-	for _, name := range slices.Sorted(maps.Keys(object)) {
+	for _, name := range jsonvalue.Names(object) {
 		place := at + jsonvalue.Pointer(name)
 		property := l.values.Property(shape, name)
 		switch {
@@ -79,9 +79,9 @@ type filler struct {
 	*Lessons
 	lesson Lesson
 	schema *schema.Schema
-	own    []string // what the operation is about
+	own    []string // the nouns of what the operation is about
 	keeps  string   // the place that a test is about
-	needs  []string
+	needs  []string // the names of members that name something else, once they are filled
 }
 
 // filler returns what fills bodies of an operation.
@@ -97,7 +97,8 @@ func (l *Lessons) filler(operation *document.Operation, lesson Lesson) *filler {
 // fill returns a body as it is sent.
 func (f *filler) fill(body any) any { return f.within(f.schema, body, "", deepest) }
 
-// within fills what is in a value at a place.
+// within fills what is in a value at a place. Members that the options give stay, and those that the service refuses are left
+// out, unless the test is about them.
 func (f *filler) within(of *schema.Schema, value any, at string, levels int) any {
 	if of == nil || levels == 0 {
 		return value
@@ -115,7 +116,7 @@ func (f *filler) within(of *schema.Schema, value any, at string, levels int) any
 	shape := f.values.ShapeOf(of, value)
 	filled := map[string]any{}
 	// In an order, so that a seed draws the same new texts again.
-	for _, name := range slices.Sorted(maps.Keys(object)) {
+	for _, name := range jsonvalue.Names(object) {
 		place := at + jsonvalue.Pointer(name)
 		switch {
 		case f.values.IsGiven(name):
@@ -144,7 +145,7 @@ func (f *filler) member(property *schema.Schema, value any, place string, levels
 	name := place[strings.LastIndex(place, "/")+1:]
 	isReference := len(world.Elsewhere(name)) > 0
 	if isReference || known != nil {
-		f.needs = append(f.needs, name) // the request may be refused for what it names
+		f.needs = append(f.needs, name)
 	}
 	isPlaceholder := jsonvalue.Same(value, f.values.Base(property))
 	switch {
@@ -174,21 +175,18 @@ func (f *filler) mayBeFresh(property *schema.Schema, value any) bool {
 	return !isChosen && schema.TypeOf(property) == "string" && f.values.IsPlaceholder(property, text)
 }
 
-// referenceNames are the names under which a member at a place is looked up, or none. The name of what is being
-// created is none: it must be new.
+// referenceNames are the names under which a member at a place is looked up, or none. A name of what the operation itself is
+// about is not looked up: what is being created must be new.
 func (f *filler) referenceNames(property *schema.Schema, place string) (names []string) {
 	if f.values.IsIdentity(property) {
 		return nil
 	}
 	path := strings.Split(strings.ReplaceAll(place, "/*", ""), "/")
-	name := path[len(path)-1]
+	object, name := path[len(path)-2], path[len(path)-1] // object is empty at the top
+	names = namesOf(name, property)
 	isID := slices.Contains([]string{"id", "uuid"}, strings.ToLower(name))
-	names = world.Elsewhere(name)
-	switch {
-	case isID: // {"ticket": {"id": …}} is {"ticket_id": …}
-		names = world.Elsewhere(path[len(path)-2] + "_" + name)
-	case len(names) == 0 && isIdentityFormat(property):
-		names = []string{world.Singular(name) + "id"}
+	if isID { // {"ticket": {"id": …}} is {"ticket_id": …}
+		names = world.Elsewhere(object + "_" + name)
 	}
 	return slices.DeleteFunc(names, f.isOwn)
 }

@@ -41,18 +41,17 @@ type learned struct {
 type Lesson struct {
 	// IsRehearsed means that its first request was accepted, in one way or another.
 	IsRehearsed bool
-	// IsPlainAccepted means that the plainest request of it was.
+	// IsPlainAccepted means that its plainest request was accepted.
 	IsPlainAccepted bool
-	// IsLookedAt means that a test has looked whether its plainest request fails.
+	// IsLookedAt means that a test has found out whether its plainest request fails.
 	IsLookedAt bool
 	// NeedsFresh means that its texts must be new ones in each request, or of small letters.
 	NeedsFresh bool
 	// RefusesVaried means that a body with another value for each member was refused.
 	RefusesVaried bool
 	// LeftOut are the places of optional members of the body that the service refuses, whatever the document says.
-	LeftOut map[string]bool
-	// Members of the body may name something else.
-	hasReferences bool
+	LeftOut       map[string]bool
+	hasReferences bool // members of its body may name something else
 }
 
 // New returns lessons of which none is learned yet.
@@ -96,7 +95,7 @@ func (l *Lessons) of(operation *document.Operation) *Lesson {
 // deepest is how many objects deep a body is looked through for what names something else.
 const deepest = 3
 
-// refers reports whether a body of a schema may name something else.
+// refers reports whether a body of a schema may name something else, in a member at most so many objects deep.
 func (l *Lessons) refers(of *schema.Schema, levels int) bool {
 	if of == nil || levels == 0 {
 		return false
@@ -117,7 +116,7 @@ func (l *Lessons) refers(of *schema.Schema, levels int) bool {
 	return false
 }
 
-// isIdentityFormat reports whether a value names something, whatever its own name is.
+// isIdentityFormat reports whether values of a schema may name something, whatever the name of their member is.
 func isIdentityFormat(of *schema.Schema) bool {
 	return schema.FormatOf(of) == "uuid" || schema.TypeOf(of) == "integer"
 }

@@ -16,13 +16,18 @@ func IsReference(parameter *document.Parameter) bool {
 	return parameter.In == "path" || len(world.Elsewhere(parameter.Name)) > 0
 }
 
-// NamesOf are the names under which a parameter that is not in the path is looked up, or none. An integer may name
-// something, too: the required project of /tasks?project=7 does, if a response has shown the id of a project.
+// NamesOf are the names under which a parameter that is not in the path is looked up, or none.
 func NamesOf(parameter *document.Parameter) []string {
-	names := world.Elsewhere(parameter.Name)
 	wanted, _ := document.ParameterSchema(parameter)
+	return namesOf(parameter.Name, wanted)
+}
+
+// namesOf are the names under which a parameter or member with a name is looked up, or none. An integer may name something,
+// too: the project of /tasks?project=7 does, if a response has shown the id of a project.
+func namesOf(name string, wanted *schema.Schema) []string {
+	names := world.Elsewhere(name)
 	if len(names) == 0 && isIdentityFormat(wanted) {
-		return []string{world.Singular(parameter.Name) + "id"}
+		return []string{world.Singular(name) + "id"}
 	}
 	return names
 }
@@ -46,8 +51,8 @@ func (l *Lessons) knownValue(wanted *schema.Schema, names []string) (found any) 
 	return found
 }
 
-// fitting is a value in a form that a schema allows, or nil: as it is, as a text, or as a number. Documents do not agree
-// with themselves.
+// fitting is a value in a form that a schema allows, or nil: as it is, as a text, or as a number. A document may describe
+// one identity as a text in a response and as a number in a path.
 func (l *Lessons) fitting(wanted *schema.Schema, value any) any {
 	text := fmt.Sprint(value)
 	forms := []any{value, text}
@@ -82,7 +87,7 @@ type pathSearch struct {
 	chosen    map[string]string
 }
 
-// choose chooses a value for the i-th parameter, and those above it that belong to the same value.
+// choose chooses a value for the i-th parameter if it needs one, and values that belong to it for those before it in the path.
 func (s *pathSearch) choose(i int) {
 	parameter := s.open(i)
 	if parameter == nil {
@@ -100,7 +105,7 @@ func (s *pathSearch) choose(i int) {
 	}
 }
 
-// open is the i-th parameter of the path if it needs a value, else nil.
+// open is the i-th parameter of the path if it needs a value, or else nil.
 func (s *pathSearch) open(i int) *document.Parameter {
 	name := s.operation.PathNames[i]
 	isSettled := s.chosen[name] != "" || s.values.IsGiven(name)
@@ -113,23 +118,28 @@ func (s *pathSearch) open(i int) *document.Parameter {
 
 // find finds a value for a parameter of the path: one that was seen right there, or else anywhere.
 func (s *pathSearch) find(i int, parameter *document.Parameter) (found world.Entry, ok bool) {
-	wanted, _ := document.ParameterSchema(parameter)
 	names := world.NamesInPath(s.operation, i)
 	isLast := i == len(s.operation.PathNames)-1 // a 404 counts for the last value alone: see World.IsMissing
 	if isLast {
-		// What was accepted in this path stays the first.
-		names = append(names[:1], s.unlikelyLast(names[1:])...)
+		accepted, others := names[:1], names[1:] // what was accepted in this path stays the first
+		names = slices.Concat(accepted, s.unlikelyLast(others))
 	}
 	fits := func(entry world.Entry) bool {
-		_, canBeWritten := document.Written(parameter, s.fitting(wanted, entry.Value))
 		isMissing := isLast && s.mayBeMissing(entry.Value)
-		return canBeWritten && !isMissing
+		return !isMissing && s.canBeWritten(parameter, entry)
 	}
 	fitsThere := func(entry world.Entry) bool { return entry.Place.Shape == s.operation.Prefix(i-1) && fits(entry) }
 	if found, ok = s.world.Find(names, fitsThere); ok {
 		return found, true
 	}
 	return s.world.Find(names, fits)
+}
+
+// canBeWritten reports whether an entry has a value that a parameter allows, in a form that can be written.
+func (s *pathSearch) canBeWritten(parameter *document.Parameter, entry world.Entry) bool {
+	wanted, _ := document.ParameterSchema(parameter)
+	_, isWritten := document.Written(parameter, s.fitting(wanted, entry.Value))
+	return isWritten
 }
 
 // unlikelyLast puts those names last under which the operation has not found a value. Where GET /databases/{database} finds no
@@ -152,8 +162,8 @@ func (s *pathSearch) mayBeMissing(value any) bool {
 	return s.world.IsMissing(s.operation, value) && !s.Of(s.operation).hasReferences
 }
 
-// aboveEntry is the parameter of the path, if it is open, that belongs to an entry further down in it, or nothing: what
-// the same object has under its name, or what was above the entry where that was seen.
+// aboveEntry is what an open parameter of the path is, if that is known of an entry further down in the path, or nothing:
+// what the object that the entry was seen in has under the name of the parameter, or what was in the path before the entry.
 func (s *pathSearch) aboveEntry(entry world.Entry, at, above int) string {
 	parameter := s.open(above)
 	if parameter == nil {
