@@ -21,7 +21,7 @@ func (d *Draft) Varied(x *resources.Resource, thing *scenario.Thing) map[string]
 }
 
 // VariedThing draws a thing as an operation takes it, with what the service is known to need. It is nil if the operation has no
-// body.
+// body, and the plainest value if a thing is no object.
 func (d *Draft) VariedThing(operation *document.Operation) any {
 	described := operation.ThingSchema()
 	if described == nil {
@@ -34,14 +34,15 @@ func (d *Draft) VariedThing(operation *document.Operation) any {
 	return d.Values.Vary(described, jsonvalue.Normal(plain), d.Needed(operation, plain), d.Lessons.Of(operation).RefusesVaried)
 }
 
-// Needed is a thing with what an operation is known to need in place of what is plain. An identity beside it is left out.
+// Needed is a thing with what an operation is known to need in place of what is plain. Of a body that wraps the thing, it is
+// the thing alone.
 func (d *Draft) Needed(operation *document.Operation, thing any) map[string]any {
 	body := d.Lessons.Value(operation, d.wrapped(operation, thing))
 	return jsonvalue.Object(jsonvalue.Lookup(body, "#"+operation.Takes.Members))
 }
 
-// Parent is what must be created before a thing, which is below it, or nil. All things of a test share one: else a service
-// that mixes up those of one parent would pass.
+// Parent is what must be created before a thing that is below it, or nil if there is nothing, or nothing any more. All things
+// of a test get the same parent: otherwise a service that mixes up the things of one parent would pass.
 func (d *Draft) Parent(x *resources.Resource, thing *scenario.Thing) *scenario.Thing {
 	if x.Parent == nil || thing.Parent != nil {
 		return nil
@@ -65,7 +66,7 @@ type Creation struct {
 	Least map[string]any
 }
 
-// Creation is how a thing is created, with values that vary unless the test has chosen them.
+// Creation is how a thing is created, with values that vary unless the test has chosen them. It notes in the thing what is sent.
 func (d *Draft) Creation(x *resources.Resource, thing *scenario.Thing) (creation Creation, err error) {
 	if thing.ID == nil {
 		thing.ID = d.Values.Identity(x.Identity)
@@ -80,7 +81,7 @@ func (d *Draft) Creation(x *resources.Resource, thing *scenario.Thing) (creation
 		if x.Create.BodySchema() != nil {
 			return creation, noObject(x)
 		}
-		thing.Sent = map[string]any{}
+		thing.Sent = map[string]any{} // the create has no body
 	}
 	creation = Creation{Resource: x, Body: thing.Sent}
 	if isGiven || x.Create.Method != http.MethodPost {
@@ -114,17 +115,16 @@ func (d *Draft) withoutOptional(x *resources.Resource, body map[string]any) map[
 	return x.Identified(least, &scenario.Thing{ID: body[x.Member]})
 }
 
-// HasCreated learns from the response to a create with a body, which must have what was sent. What it lacks is returned, and no
-// longer expected: it must not hide what else is wrong.
+// HasCreated learns from the response to a create with a body, which must have what was sent. Members that it lacks are returned
+// as errors, and not expected any more: they must not hide what else is wrong.
 func (d *Draft) HasCreated(x *resources.Resource, thing *scenario.Thing, body map[string]any, got scenario.Interaction) (lost []error, err error) {
 	thing.Sent = maps.Clone(body)
-	// Also if the service lets the client propose one.
 	if x.IsAssigned {
-		delete(thing.Sent, x.Member)
+		delete(thing.Sent, x.Member) // the service may replace an identity that the client proposes
 	}
 	for _, name := range d.Lost(got, thing.Sent, x.Create) {
 		cause := scenario.Cause{Kind: scenario.SentIsLost, Operation: x.Create.ID, Place: name}
-		lost = append(lost, scenario.BrokenBy(cause, "%s", isOther(name, thing.Sent, x.Create.GivenBy(got))))
+		lost = append(lost, scenario.BrokenBy(cause, "%s", difference(name, thing.Sent, x.Create.GivenBy(got))))
 		delete(thing.Sent, name)
 	}
 	return lost, d.identityOf(x, thing, got)
@@ -139,8 +139,8 @@ func (d *Draft) CreationOf(x *resources.Resource, thing *scenario.Thing) scenari
 	}
 }
 
-// identityOf remembers the identity that the service has assigned. Where it was inferred that the response has
-// it, Location may have it instead.
+// identityOf remembers in a thing the identity that the service has assigned: the one in the body of the response, or, if it
+// was only inferred that the body has it, the one in Location.
 func (d *Draft) identityOf(x *resources.Resource, thing *scenario.Thing, got scenario.Interaction) error {
 	if !x.IsAssigned {
 		return nil
@@ -156,9 +156,9 @@ func (d *Draft) identityOf(x *resources.Resource, thing *scenario.Thing, got sce
 	return locatedID(x, thing, got)
 }
 
-// locatedID remembers the identity in Location, which must lead to a path of the read.
+// locatedID remembers in a thing the identity in Location, which must lead to the path of one such thing.
 func locatedID(x *resources.Resource, thing *scenario.Thing, got scenario.Interaction) error {
-	path, _, err := got.LeadsTo(got.Header.Get("Location")) // nothing leads to the create itself, which names no thing
+	path, _, err := got.LeadsTo(got.Header.Get("Location")) // an empty one leads to the create itself, which names no thing
 	if err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func (d *Draft) Confirmations(x *resources.Resource) (one, other scenario.Call) 
 	return d.CreationOf(x, first), d.CreationOf(x, second)
 }
 
-// ReadOf is the call that reads what another call has created.
+// ReadOf is the call that reads what another call has created. The other call is a POST: it is of the parent, if there is one.
 func (d *Draft) ReadOf(x *resources.Resource, create scenario.Call, created scenario.Interaction) scenario.Call {
 	thing := x.Thing(x.Create.GivenBy(created)[x.Member])
 	if x.Parent != nil {
@@ -192,7 +192,7 @@ func (d *Draft) ReadOf(x *resources.Resource, create scenario.Call, created scen
 	return d.CallOf(http.MethodGet, thing, nil)
 }
 
-// AreAlike is why nothing is shown if the responses to confirmations are alike.
+// AreAlike returns why nothing is shown if the responses to confirmations are alike, or nil.
 func AreAlike(one, other scenario.Interaction) error {
 	if len(one.Body) > 0 && bytes.Equal(one.Body, other.Body) {
 		return scenario.NotTested("it was inferred, and the service responds to each create alike")
@@ -200,7 +200,7 @@ func AreAlike(one, other scenario.Interaction) error {
 	return nil
 }
 
-// orNil is a body that may be none.
+// orNil is a body, or nil if there is none: a nil map in an interface would not be equal to nil.
 func orNil(body map[string]any) any {
 	if body == nil {
 		return nil

@@ -42,14 +42,12 @@ type Drafts struct {
 // Draft makes the requests of one run of a test. What it draws depends on the promise of the test only.
 type Draft struct {
 	*Drafts
-	// Those of all tests, with the generator of this one.
-	Lessons *lessons.Lessons
-	Values  *values.Generator
-	// What the things of a resource are below.
-	parents map[*resources.Resource]*scenario.Thing
+	Lessons *lessons.Lessons                        // the lessons of all tests, which draw with the generator of this one
+	Values  *values.Generator                       // the generator of this test
+	parents map[*resources.Resource]*scenario.Thing // what all things of a resource are below
 }
 
-// Draft returns what makes the requests of one run of a test, of which it gets the id of the promise.
+// Draft returns what makes the requests of one run of a test that shows a promise.
 func (s *Drafts) Draft(promise string) *Draft {
 	generator := s.Values.ForTest(promise)
 	return &Draft{
@@ -84,7 +82,7 @@ func (d *Draft) PlainBody(operation *document.Operation) any {
 	return d.Lessons.Value(operation, d.Values.Base(described))
 }
 
-// Removal is the call that removes a thing, or false if there is no operation for it, or its path cannot name it.
+// Removal is the call that removes a thing, or false if there is no operation for it, or its path cannot name the thing.
 func (d *Draft) Removal(thing *scenario.Thing) (call scenario.Call, isPossible bool) {
 	operation := d.Resources.CreatedBy(thing.Creator).Operations[http.MethodDelete]
 	if operation == nil {

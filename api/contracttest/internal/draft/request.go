@@ -12,12 +12,13 @@ import (
 
 // How a call becomes the request that is sent.
 
-// ReadBefore is the call that reads the thing of another call, which requires its ETag, or false. The ETag is read as late
-// as possible: another request may have changed the thing.
+// ReadBefore is the call that reads the thing of another call, if that requires its ETag and does not have it, or false. The
+// ETag is read as late as possible: another request may have changed the thing.
 func (d *Draft) ReadBefore(call scenario.Call) (read scenario.Call, isNeeded bool) {
 	operation := d.Document.Operation(call.Operation)
+	requiresETag := operation != nil && operation.NeedsIfMatch()
 	hasETag := http.Header(call.Header).Get("If-Match") != ""
-	if operation == nil || !operation.NeedsIfMatch() || hasETag || call.Of == nil {
+	if !requiresETag || hasETag || call.Of == nil {
 		return read, false
 	}
 	use := d.Resources.UseOf(operation)
@@ -58,7 +59,8 @@ func (d *Draft) Request(call scenario.Call, etag string) (request scenario.Reque
 	return Encoded(operation, request), nil
 }
 
-// wrapped is the body of a request, of one that may be the thing alone.
+// wrapped is the body of a request. Where an operation takes a thing within a larger body, a body that is the thing alone is put
+// into the plainest one.
 func (d *Draft) wrapped(operation *document.Operation, body any) any {
 	if operation.Takes.Members == "" {
 		return body
@@ -66,7 +68,7 @@ func (d *Draft) wrapped(operation *document.Operation, body any) any {
 	return operation.Takes.Wrapped(d.PlainBody(operation), body)
 }
 
-// openSlots are the slots of what an operation requires and a call leaves open.
+// openSlots are the slots of the parameters that each request of an operation has, but for those that a call gives.
 func (d *Draft) openSlots(operation *document.Operation, call scenario.Call, request scenario.Request) *Slots {
 	slots := &Slots{Operation: operation}
 	for _, parameter := range operation.Parameters {
@@ -86,7 +88,7 @@ func (d *Draft) openSlots(operation *document.Operation, call scenario.Call, req
 	return slots
 }
 
-// noOperation is a mistake of a test.
+// noOperation is the error of a test that names an operation that the document does not have.
 func noOperation(id string) error { return scenario.Brokenf("the document has no operation %s", id) }
 
 // Encoded is a request whose body is written as its media type says.

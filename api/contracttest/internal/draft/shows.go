@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
+
 	"math"
 	"reflect"
 	"regexp"
@@ -32,7 +32,7 @@ var managed = regexp.MustCompile(`^(?i:_?id|uuid|e?tag|version|revision|href|url
 // Shows returns an error unless a response has the members that a request had: see Lost.
 func (s *Drafts) Shows(x scenario.Interaction, sent map[string]any, operation *document.Operation) error {
 	for _, name := range s.Lost(x, sent, operation) {
-		return scenario.Brokenf("%s", isOther(name, sent, operation.GivenBy(x)))
+		return scenario.Brokenf("%s", difference(name, sent, operation.GivenBy(x)))
 	}
 	return nil
 }
@@ -51,13 +51,15 @@ func (s *Drafts) Lost(x scenario.Interaction, sent map[string]any, operation *do
 	return slices.DeleteFunc(lost, func(name string) bool { return s.isManaged(of, operation, name) })
 }
 
-// isOther says that a response has another member than the request, of which it shows the beginning.
-func isOther(name string, sent, object map[string]any) string {
+// difference says how a member of a response differs from that of the request. It shows the beginning of both.
+//
+//	was sent name = "a", but has "b"
+func difference(name string, sent, object map[string]any) string {
 	return fmt.Sprintf("was sent %s = %.60s, but has %.60s", name, jsonvalue.Encode(sent[name]), jsonvalue.Encode(object[name]))
 }
 
-// isManaged reports whether a service may set a member itself. Only where both have one schema: otherwise
-// the author would not have asked for the member.
+// isManaged reports whether a service may set a member itself: one with such a name, unless it identifies the thing. The create
+// must take things of the schema that the response has: otherwise the author has asked the client for the member.
 func (s *Drafts) isManaged(x *resources.Resource, operation *document.Operation, name string) bool {
 	creates := operation
 	if x != nil {
@@ -79,7 +81,7 @@ func KeepsLeniently(sent, have any) bool { return comparison{lenient: true}.keep
 //
 //	sent {"name": "a", "size": 1}, have {"id": 7, "name": "a"}: size is lost, if the response has a place for it
 func (c comparison) lost(schemas []*schema.Schema, sent, have map[string]any) (names []string) {
-	for _, name := range slices.Sorted(maps.Keys(sent)) {
+	for _, name := range jsonvalue.Names(sent) {
 		members := schema.Members(schemas, name)
 		mayBeMissing := len(members) == 0 || slices.ContainsFunc(members, schema.IsForbidden)
 		isMissing := have[name] == nil && mayBeMissing
@@ -130,9 +132,8 @@ func isEmpty(value any) bool {
 	return slices.Contains(emptyValues, string(jsonvalue.Encode(value)))
 }
 
-// isAlike reports whether a service may have made one value of another: it may trim a text, lower it, or
-// leave out what cannot be printed; round a fraction; or empty a value instead of having none. None of it is
-// a loss of data.
+// isAlike reports whether a service may have made one value of another without a loss of data: it may trim a text, lower it,
+// write a time in another zone, or leave out what cannot be printed; round a fraction; or have an empty value and none alike.
 func isAlike(sent, have any) bool {
 	if isEmpty(sent) && isEmpty(have) {
 		return true
@@ -148,7 +149,8 @@ func isAlike(sent, have any) bool {
 	return false
 }
 
-// isAlikeText reports whether a service may have made one text of another.
+// isAlikeText reports whether a service may have made one text of another. What it makes of a text with characters that cannot
+// be printed is not judged.
 func isAlikeText(sent, have string) bool {
 	isUnprintable := func(r rune) bool { return !unicode.IsPrint(r) || unicode.Is(unicode.M, r) }
 	isFolded := strings.EqualFold(strings.TrimSpace(sent), strings.TrimSpace(have))
@@ -162,7 +164,7 @@ func isSameTime(one, other string) bool {
 	return errors.Join(errOne, errOther) == nil && timeOne.Equal(timeOther)
 }
 
-// isAlikeFraction reports whether a fraction may be another one that was rounded. Integers are not.
+// isAlikeFraction reports whether a fraction may be another one that was rounded. Two integers are never alike.
 func isAlikeFraction(sent, have json.Number) bool {
 	one, errOne := sent.Float64()
 	other, errOther := have.Float64()

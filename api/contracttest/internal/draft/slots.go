@@ -28,10 +28,11 @@ type slot struct {
 	isFree    bool
 }
 
-// Free gives a parameter the plainest value. An operation without one has no tests.
+// Free gives a parameter the plainest value, until the request is sent. An operation with a parameter of which no value can be
+// written has no tests.
 func (s *Slots) Free(parameter *document.Parameter, drawn *values.Generator) {
 	text, _ := drawn.BaseParameter(parameter)
-	s.all = append(slices.Clip(s.all), slot{parameter: parameter, text: text, isFree: true})
+	s.all = append(slices.Clip(s.all), slot{parameter: parameter, text: text, isFree: true}) // a copy of the slots keeps its own
 }
 
 // Set settles a parameter.
@@ -68,7 +69,7 @@ func (s *Slots) IsSettled(parameter *document.Parameter) bool {
 	return s.Has(parameter) && !s.IsFree(parameter)
 }
 
-// FillPath settles parameters of the path that are open with known values.
+// FillPath settles those parameters of the path for which isOpen is true, and of which a value is known.
 func (s *Slots) FillPath(d *Draft, isOpen func(*document.Parameter) bool) {
 	for name, text := range d.Lessons.Path(s.Operation, isOpen) {
 		s.Set(s.Operation.Parameter("path", name), text)

@@ -21,7 +21,7 @@ type Trial struct {
 // As returns a trial of a user with the same draft.
 func (t *Trial) As(user scenario.User) *Trial { return &Trial{Trial: t.Trial.As(user), Draft: t.Draft} }
 
-// Draw gives things identities.
+// Draw gives things identities. A draft has such a method, too: that of the trial counts.
 func (t *Trial) Draw(things ...*scenario.Thing) { t.Trial.Draw(things...) }
 
 // CreateOf creates a thing of a resource.
@@ -46,7 +46,7 @@ func (t *Trial) Refused(method string, thing *scenario.Thing, body any, kind sce
 	t.Do(t.CallOf(method, thing, body), scenario.Refused(kind))
 }
 
-// Read reads a thing, and remembers what is seen. It reports false if no operation reads it.
+// Read reads a thing, and remembers in it what is seen. It reports false if no operation reads it.
 func (t *Trial) Read(thing *scenario.Thing) (got scenario.Interaction, isRead bool) {
 	if t.Resources.CreatedBy(thing.Creator).Operations[http.MethodGet] == nil {
 		return got, false
@@ -64,15 +64,15 @@ func (t *Trial) ReadShows(thing *scenario.Thing, known map[string]any) {
 }
 
 // Unchanged reads a thing again, which must be as it was seen: byte by byte, because a client would take any
-// difference for a change. Nothing may have written it since: with each write a service may set a time or a version. What
-// changes by itself, as a counter of reads, is found by reading twice.
+// difference for a change. The test must not have written it since: with each write a service may set a time or a version.
 func (t *Trial) Unchanged(thing *scenario.Thing, what string, args ...any) {
 	before := thing.Seen
 	hasChanged := t.HasChanged(thing)
 	t.Require(!hasChanged, "%s has changed %v from %s to %s", fmt.Sprintf(what, args...), thing.ID, before.Body, thing.Seen.Body)
 }
 
-// HasChanged reads a thing again, and reports whether it is not as it was seen.
+// HasChanged reads a thing again, and reports whether it is not as it was seen. If it differs, it is read once more: members
+// that change by themselves, such as a counter of reads, do not count.
 func (t *Trial) HasChanged(thing *scenario.Thing) bool {
 	before := thing.Seen
 	after, isRead := t.Read(thing)
@@ -83,13 +83,13 @@ func (t *Trial) HasChanged(thing *scenario.Thing) bool {
 	return !hasOnlyMoved(before, after, again)
 }
 
-// hasOnlyMoved reports whether two reads differ in nothing but members that have changed between two others, too.
+// hasOnlyMoved reports whether the first two of three reads differ only in members in which the last two differ, too.
 func hasOnlyMoved(before, after, again scenario.Interaction) bool {
-	isAlike := before.Status == after.Status && after.Status == again.Status
+	hasOneStatus := before.Status == after.Status && after.Status == again.Status
 	one, errOne := before.Value()
 	other, errOther := after.Value()
 	third, errThird := again.Value()
-	if errors.Join(errOne, errOther, errThird) != nil || !isAlike {
+	if errors.Join(errOne, errOther, errThird) != nil || !hasOneStatus {
 		return false
 	}
 	moved := jsonvalue.Differences("", other, third)
