@@ -163,29 +163,25 @@ func withParts(seen []*Schema, schemas ...*Schema) []*Schema {
 }
 
 // Items are the schemas of the items of arrays.
-func Items(schemas []*Schema) (all []*Schema) {
-	for _, schema := range schemas {
-		if schema.Items2020 != nil {
-			all = append(all, schema.Items2020)
-		}
-	}
-	return all
+func Items(schemas []*Schema) []*Schema {
+	return innerOf(schemas, func(schema *Schema) *Schema { return schema.Items2020 })
 }
 
 // Members are the schemas of a member of objects. One that no schema names has those of additional
 // properties.
-func Members(schemas []*Schema, name string) (all []*Schema) {
-	for _, schema := range schemas {
-		if property := schema.Properties[name]; property != nil {
-			all = append(all, property)
-		}
+func Members(schemas []*Schema, name string) []*Schema {
+	properties := innerOf(schemas, func(schema *Schema) *Schema { return schema.Properties[name] })
+	if len(properties) > 0 {
+		return properties
 	}
-	if len(all) > 0 {
-		return all
-	}
+	return innerOf(schemas, More)
+}
+
+// innerOf are the schemas within some others, of those that have one.
+func innerOf(schemas []*Schema, inner func(*Schema) *Schema) (all []*Schema) {
 	for _, schema := range schemas {
-		if more := More(schema); more != nil {
-			all = append(all, more)
+		if found := inner(schema); found != nil {
+			all = append(all, found)
 		}
 	}
 	return all
