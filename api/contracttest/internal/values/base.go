@@ -170,9 +170,7 @@ func (g *Generator) objectBase(wanted *schema.Schema, inRecursion bool) map[stri
 }
 
 // PropertyNames lists the names of the properties of a schema, sorted.
-func PropertyNames(wanted *schema.Schema) []string {
-	return slices.Sorted(maps.Keys(wanted.Properties))
-}
+func PropertyNames(wanted *schema.Schema) []string { return jsonvalue.Names(wanted.Properties) }
 
 // isRequired reports whether an object must have a member.
 func isRequired(wanted *schema.Schema, name string) bool {
@@ -199,7 +197,7 @@ func (g *Generator) additional(wanted *schema.Schema) any {
 func (g *Generator) with(wanted *schema.Schema, name string, value any) map[string]any {
 	object := jsonvalue.Object(g.simpleBase(wanted, false))
 	if object == nil {
-		object = map[string]any{}
+		object = map[string]any{} // the base is no object, although the schema has properties
 	}
 	object[name] = value
 	return object
@@ -233,20 +231,18 @@ func (g *Generator) Many(wanted *schema.Schema, n int, begin ...any) []any {
 // still larger ones.
 const Most = 1000
 
-// orMost is a bound, or where there is none, as much as is ever made.
-func orMost(n *int) int {
-	if n == nil {
-		return Most
-	}
-	return *n
-}
+// orMost is an upper bound of items or members, or where there is none, as many as are ever made.
+func orMost(bound *int) int { return boundOr(bound, Most) }
 
 // OrNone is a lower bound, or where there is none, 0.
-func OrNone(n *int) int {
-	if n == nil {
-		return 0
+func OrNone(bound *int) int { return boundOr(bound, 0) }
+
+// boundOr is a bound, or where there is none, another number.
+func boundOr(bound *int, otherwise int) int {
+	if bound == nil {
+		return otherwise
 	}
-	return *n
+	return *bound
 }
 
 // itemAt is the schema of the item at an index of arrays. Their first items may have schemas of their own.

@@ -2,7 +2,6 @@ package values
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -105,7 +104,7 @@ func (g *Generator) objectCandidates(wanted *schema.Schema) (all []candidate) {
 // smallObject returns an object with one member less than it must have. It has more if more members are required.
 func (g *Generator) smallObject(wanted *schema.Schema) map[string]any {
 	small := g.objectBase(wanted, true)
-	for _, name := range slices.Sorted(maps.Keys(small)) {
+	for _, name := range jsonvalue.Names(small) {
 		isTooLarge := len(small) >= OrNone(wanted.MinProperties)
 		if isTooLarge && !isRequired(wanted, name) {
 			delete(small, name)

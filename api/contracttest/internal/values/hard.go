@@ -153,11 +153,7 @@ func (g *Generator) contained(wanted *schema.Schema) (items []any) {
 		return nil
 	}
 	item := schema.AllOf(wanted.Contains, schema.Of(wanted.Items2020))
-	count := 1
-	if wanted.MinContains != nil {
-		count = *wanted.MinContains
-	}
-	for range min(count, Most) {
+	for range min(boundOr(wanted.MinContains, 1), Most) {
 		items = append(items, g.Base(item))
 	}
 	return items

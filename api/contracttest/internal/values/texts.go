@@ -44,13 +44,12 @@ func (g *Generator) firstAllowed(wanted *schema.Schema, texts []string, otherwis
 //	id1000001   id1000001xxx, if minLength is 12
 //	id1000001   00001, if maxLength is 5
 func padded(text string, wanted *schema.Schema) string {
-	missing := min(OrNone(wanted.MinLength), longest) - utf8.RuneCountInString(text)
-	text += strings.Repeat("x", max(missing, 0))
-	surplus := 0
-	if wanted.MaxLength != nil {
-		surplus = utf8.RuneCountInString(text) - min(*wanted.MaxLength, longest)
-	}
-	return string([]rune(text)[max(surplus, 0):])
+	least := min(OrNone(wanted.MinLength), longest)
+	most := min(boundOr(wanted.MaxLength, longest), longest)
+	missing := least - utf8.RuneCountInString(text)
+	runes := []rune(text + strings.Repeat("x", max(missing, 0)))
+	surplus := len(runes) - most
+	return string(runes[max(surplus, 0):])
 }
 
 // parsedPattern is the syntax of the pattern of a schema, or nil if it has none, or one that Go cannot read.
@@ -115,6 +114,7 @@ func numberedOfClass(class *syntax.Regexp, number *int64) string {
 //
 //	^a(b+c)*$   a for no repeats, abcbc for two
 func sample(expression *syntax.Regexp, repeats int, ofClass func(*syntax.Regexp) string) (text string) {
+	times, within := 1, repeats // how often the parts are repeated, and parts within them
 	switch expression.Op {
 	case syntax.OpLiteral:
 		return string(expression.Rune)
@@ -125,22 +125,16 @@ func sample(expression *syntax.Regexp, repeats int, ofClass func(*syntax.Regexp)
 	case syntax.OpCapture, syntax.OpAlternate:
 		return sample(expression.Sub[0], repeats, ofClass)
 	case syntax.OpQuest:
-		if repeats > 0 {
-			text = sample(expression.Sub[0], repeats, ofClass)
-		}
-		return text
-	case syntax.OpStar, syntax.OpPlus:
-		if expression.Op == syntax.OpPlus {
-			repeats = max(1, repeats)
-		}
-		for range repeats {
-			text += sample(expression.Sub[0], 1, ofClass)
-		}
-		return text
+		times = min(repeats, 1)
+	case syntax.OpStar:
+		times, within = repeats, 1
+	case syntax.OpPlus:
+		times, within = max(repeats, 1), 1
 	}
-	// The parts of a concatenation; what matches no character has none.
-	for _, part := range expression.Sub {
-		text += sample(part, repeats, ofClass)
+	for range times {
+		for _, part := range expression.Sub { // several of a concatenation, none of what matches no character
+			text += sample(part, within, ofClass)
+		}
 	}
 	return text
 }
