@@ -153,7 +153,6 @@ func (l *Library) leaveOutCause(wrong *jsonschema.ValidationError) (hasLeftOut b
 // connect puts in place of each reference what it leads to, and collects all schemas. The location of each becomes its place
 // in the document.
 func (s *Schemas) connect() {
-	root := s.library.schemaOfAll()
 	seen := map[*Schema]bool{}
 	var enter func(*Schema) *Schema
 	enter = func(schema *Schema) *Schema {
@@ -165,16 +164,21 @@ func (s *Schemas) connect() {
 		}
 		seen[schema] = true
 		s.all = append(s.all, schema)
-		_, fragment, _ := strings.Cut(schema.Location, "#")
-		pointer, _ := url.PathUnescape(fragment) // it is one
-		s.library.nodes[schema] = jsonvalue.Lookup(root, "#"+pointer)
-		schema.Location = s.library.placeOf(pointer)
+		s.library.locate(schema)
 		replaceInner(schema, enter)
 		return schema
 	}
 	for i, schema := range s.compiled {
 		s.compiled[i] = enter(schema)
 	}
+}
+
+// locate notes what a schema was compiled from, and makes its location, which is a URL, its place in the document.
+func (l *Library) locate(schema *Schema) {
+	_, fragment, _ := strings.Cut(schema.Location, "#")
+	pointer, _ := url.PathUnescape(fragment) // jsonschema has escaped it
+	l.nodes[schema] = jsonvalue.Lookup(l.schemaOfAll(), "#"+pointer)
+	schema.Location = l.placeOf(pointer)
 }
 
 // placeOf is the place in the document of what a pointer leads to in the JSON Schema.

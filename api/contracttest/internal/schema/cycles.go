@@ -1,12 +1,15 @@
 package schema
 
+import "github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+
 // A schema may lead to itself for the same value: a pet is one of a cat and a dog, and a cat is a pet with more. jsonschema
-// allows no value then. What a cat has of a pet is that without the choice.
+// allows no value then. Here a cat has what a pet has but for the choice.
 
 // cutter cuts such cycles.
 type cutter struct {
-	isOpen, isDone map[*Schema]bool
-	added          []*Schema
+	isOpen map[*Schema]bool // is being followed
+	isDone map[*Schema]bool // has no cycle any more
+	added  []*Schema
 }
 
 // cut cuts the cycles of schemas, and returns the schemas that it has made. It begins with choices, so that the parts lose
@@ -24,7 +27,7 @@ func cut(all []*Schema) (added []*Schema) {
 	return c.added
 }
 
-// enter follows a schema to what it demands of the same value.
+// enter follows a schema to all other schemas that it may demand of the same value, but not to those of members and items.
 func (c *cutter) enter(schema *Schema) {
 	if c.isDone[schema] {
 		return
@@ -35,9 +38,10 @@ func (c *cutter) enter(schema *Schema) {
 	}
 	for _, choices := range [][]*Schema{schema.OneOf, schema.AnyOf} {
 		for i, choice := range choices {
-			choices[i] = c.part(choice)
-			if choices[i] != choice {
+			if c.isOpen[choice] {
 				choices[i] = &Schema{Not: anything, DraftVersion: draft} // the schema itself is no choice
+			} else {
+				c.enter(choice)
 			}
 		}
 	}
@@ -46,8 +50,8 @@ func (c *cutter) enter(schema *Schema) {
 			*condition = c.part(*condition)
 		}
 	}
-	for name, dependent := range schema.DependentSchemas {
-		schema.DependentSchemas[name] = c.part(dependent)
+	for _, name := range jsonvalue.Names(schema.DependentSchemas) {
+		schema.DependentSchemas[name] = c.part(schema.DependentSchemas[name])
 	}
 	c.isOpen[schema] = false
 	c.isDone[schema] = true

@@ -72,7 +72,7 @@ func shownFormat(name string) string {
 	return name
 }
 
-// add adds a fault at a place below that of the value.
+// add adds a fault at a place below that of the value: "body /owner/name" for [owner name] in a body.
 func (r *faultReader) add(at []string, keyword, text string) {
 	place := r.where
 	if len(at) > 0 {

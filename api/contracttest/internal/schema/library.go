@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -75,7 +76,7 @@ var ofInteger = strings.NewReplacer(`"format":"`+hidden+`",`, "", `"format":"`+h
 // inDefinition finds a reference to a definition.
 var inDefinition = regexp.MustCompile(regexp.QuoteMeta(definitions) + `([0-9]+)`)
 
-// Text is a schema as JSON, or nothing if it says nothing.
+// Text is a schema as JSON, with references as they are in a document, or nothing if the schema says nothing.
 func (l *Library) Text(of *Schema) string {
 	node := l.Node(of)
 	if len(node) == 0 {
@@ -109,7 +110,12 @@ func (l *Library) lift(at string, node any) any {
 	if reference, refers := object["$ref"].(string); refers && l.liftReference(at, object, reference) {
 		return object
 	}
-	l.keywords(at, object)
+	// Of several examples, which OpenAPI 3.1 has, the first one is used.
+	if examples := jsonvalue.List(object["examples"]); l.modern && len(examples) > 0 {
+		object["example"] = cmp.Or(object["example"], examples[0])
+	}
+	l.onlyUnderstood(at, object)
+	l.onlyRight(at, object)
 	l.liftKeywords(object)
 	for _, name := range single {
 		// OpenAPI 3.0 has true and false for additional properties; what is not evaluated has them in 3.1.
@@ -156,7 +162,7 @@ func (l *Library) liftReference(at string, object map[string]any, reference stri
 	maps.DeleteFunc(beside, func(name string, _ any) bool {
 		return slices.Contains(annotations, name) || !l.understands(name)
 	})
-	leads := l.LeadsTo(object)
+	leads := l.LeadsTo(object) // asked before the reference is cleared
 	clear(object)
 	if !leads {
 		l.report("%s: the reference %q leads to nothing in the document", at, reference)

@@ -30,6 +30,11 @@ var silentModern = []string{"examples", "nullable"}
 // kept are such keywords that references lead through.
 var kept = []string{"$defs", "definitions", "discriminator"}
 
+// isSilent reports whether a keyword constrains nothing.
+func (l *Library) isSilent(keyword string) bool {
+	return slices.Contains(silent, keyword) || l.modern && slices.Contains(silentModern, keyword)
+}
+
 // understands reports whether a keyword says something.
 func (l *Library) understands(keyword string) bool {
 	others := understoodOld
@@ -39,22 +44,23 @@ func (l *Library) understands(keyword string) bool {
 	return slices.Contains(understood, keyword) || slices.Contains(others, keyword)
 }
 
-// keywords leaves out of a schema the keywords that are not understood, and those with a value that says nothing or that is
-// wrong, and reports what it leaves out but for keywords that constrain nothing. The first of several examples is kept.
-func (l *Library) keywords(at string, schema map[string]any) {
-	if examples := jsonvalue.List(schema["examples"]); l.modern && len(examples) > 0 && schema["example"] == nil {
-		schema["example"] = examples[0]
-	}
+// onlyUnderstood leaves out of a schema the keywords that are not understood, and reports those of them that may constrain
+// something.
+func (l *Library) onlyUnderstood(at string, schema map[string]any) {
 	for _, name := range jsonvalue.Names(schema) {
-		isSilent := slices.Contains(silent, name) || l.modern && slices.Contains(silentModern, name)
-		switch {
-		case l.understands(name), strings.HasPrefix(name, "x-"), slices.Contains(kept, name):
+		isKept := strings.HasPrefix(name, "x-") || slices.Contains(kept, name)
+		if isKept || l.understands(name) {
 			continue
-		case !isSilent:
+		}
+		if !l.isSilent(name) {
 			l.report("%s: the keyword %s", at, name)
 		}
 		delete(schema, name)
 	}
+}
+
+// onlyRight leaves out of a schema the keywords with a value that is wrong, which it reports, and lengths that are no limit.
+func (l *Library) onlyRight(at string, schema map[string]any) {
 	if Refers(schema["example"]) {
 		l.report("%s/example: has a reference, which is not read", at)
 		delete(schema, "example")
@@ -203,6 +209,9 @@ func liftDiscriminated(schema map[string]any) {
 
 // liftFormat notes the format of a schema. An integer always has one, with its size: a number such as 1.0 is no integer to
 // a service, and jsonschema takes it.
+//
+//	{"type": "integer", "format": "int32"}   {"type": "integer", "format": "integer of int32"}
+//	{"type": "integer"}                      {"type": "integer", "format": "integer of "}
 func (l *Library) liftFormat(schema map[string]any) {
 	format, _ := schema["format"].(string)
 	types := append(jsonvalue.List(schema["type"]), schema["type"]) // one of them is all there is

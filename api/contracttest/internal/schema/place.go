@@ -35,7 +35,10 @@ type described struct {
 	place  Place
 }
 
-// PlaceOf finds the place of what a JSON Pointer names in values of a schema, which may be nil.
+// PlaceOf finds the place of what a JSON Pointer names in values of a schema, which may be nil. If the owner of a plant is the
+// component Person, /owner/emails/0 is at
+//
+//	Place{Component: "Person", Pointer: "/emails/*"}
 func PlaceOf(root *Schema, pointer string) Place { return describedAt(root, pointer).place }
 
 // At returns the schema of what a JSON Pointer names in values of a schema, which may be nil.
