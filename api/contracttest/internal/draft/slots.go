@@ -92,16 +92,16 @@ func (s *Slots) FreshenPath(d *Draft) {
 // Write writes the parameters into a request.
 func (s *Slots) Write(request *scenario.Request) {
 	var cookies []string
-	for _, of := range s.all {
-		switch of.parameter.In {
+	for _, sent := range s.all {
+		switch sent.parameter.In {
 		case "path":
-			request.Path = strings.ReplaceAll(request.Path, "{"+of.parameter.Name+"}", of.text)
+			request.Path = strings.ReplaceAll(request.Path, "{"+sent.parameter.Name+"}", sent.text)
 		case "query":
-			request.Query = append(request.Query, of.text)
+			request.Query = append(request.Query, sent.text) // with its name
 		case "header":
-			request.Header[http.CanonicalHeaderKey(of.parameter.Name)] = []string{of.text}
+			request.Header[http.CanonicalHeaderKey(sent.parameter.Name)] = []string{sent.text}
 		case "cookie":
-			cookies = append(cookies, of.text)
+			cookies = append(cookies, sent.text) // with its name
 		}
 	}
 	if len(cookies) > 0 {

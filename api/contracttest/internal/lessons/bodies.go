@@ -23,7 +23,7 @@ func (l *Lessons) Body(operation *document.Operation, body []byte, keeps string)
 	if err != nil {
 		return body, nil
 	}
-	f := l.filler(operation, lesson)
+	f := l.newFiller(operation, lesson)
 	f.keeps = keeps
 	return jsonvalue.Encode(f.fill(value)), f.needs
 }
@@ -35,7 +35,7 @@ func (l *Lessons) Value(operation *document.Operation, value any) any {
 
 // ValueBy is Value, if all that is known is a lesson.
 func (l *Lessons) ValueBy(operation *document.Operation, lesson Lesson, value any) any {
-	return l.filler(operation, lesson).fill(jsonvalue.Normal(value))
+	return l.newFiller(operation, lesson).fill(jsonvalue.Normal(value))
 }
 
 // OptionalPlaces are the places in a body of what may be left out. What is in such a place is left out with it.
@@ -81,11 +81,11 @@ type filler struct {
 	schema *schema.Schema
 	own    []string // the nouns of what the operation is about
 	keeps  string   // the place that a test is about
-	needs  []string // the names of members that name something else, once they are filled
+	needs  []string // the names of members that name something else: the request may be refused for these
 }
 
-// filler returns what fills bodies of an operation.
-func (l *Lessons) filler(operation *document.Operation, lesson Lesson) *filler {
+// newFiller returns what fills bodies of an operation.
+func (l *Lessons) newFiller(operation *document.Operation, lesson Lesson) *filler {
 	return &filler{
 		Lessons: l,
 		lesson:  lesson,

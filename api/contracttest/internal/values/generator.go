@@ -47,14 +47,12 @@ import (
 
 // Settings say which values are made.
 type Settings struct {
-	FirstID int64          // where the identities begin; 0: 1,000,000
-	Rules   scenario.Rules // what a service promises beyond OpenAPI
-	Few     bool           // makes few texts for each place
-	// By name of a parameter or a member.
-	Values map[string]string
-	// How many values are made for one schema; 0: enough.
-	Enough int
-	Seed   uint64 // of all that is drawn
+	FirstID int64             // where the identities begin; 0: 1,000,000
+	Rules   scenario.Rules    // what a service promises beyond OpenAPI
+	Few     bool              // makes few texts for each place
+	Values  map[string]string // given ones, by the name of a parameter or a member
+	Enough  int               // how many values are made for one schema; 0: enough
+	Seed    uint64            // of all that is drawn
 }
 
 // enough is how many values are made for one schema, and looked at, which takes some tenths of a second. Only
