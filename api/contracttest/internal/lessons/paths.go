@@ -164,6 +164,7 @@ func (s *pathSearch) mayBeMissing(value any) bool {
 
 // aboveEntry is what an open parameter of the path is, if that is known of an entry further down in the path, or nothing:
 // what the object that the entry was seen in has under the name of the parameter, or what was in the path before the entry.
+// For {room} of /rooms/{room}/boards/{board} it is the room_id beside the id of a board, or the room whose boards were listed.
 func (s *pathSearch) aboveEntry(entry world.Entry, at, above int) string {
 	parameter := s.open(above)
 	if parameter == nil {

@@ -58,6 +58,8 @@ func enumCandidates(wanted *schema.Schema) (all []candidate) {
 
 // arrayCandidates are arrays at the bounds of their length, with equal items and with different ones. An
 // array that may be empty is tried empty, too.
+//
+//	minItems 2, maxItems 3, uniqueItems   2, 1, 3 and 4 items; [1, 2] and [1, 1]
 func (g *Generator) arrayCandidates(wanted *schema.Schema) []candidate {
 	least, most := OrNone(wanted.MinItems), orMost(wanted.MaxItems)
 	all := []candidate{
@@ -102,6 +104,8 @@ func (g *Generator) objectCandidates(wanted *schema.Schema) (all []candidate) {
 }
 
 // smallObject returns an object with one member less than it must have. It has more if more members are required.
+//
+//	minProperties 3, required a   {"a": "Ficus", "member2": "more"}
 func (g *Generator) smallObject(wanted *schema.Schema) map[string]any {
 	small := g.objectBase(wanted, true)
 	for _, name := range jsonvalue.Names(small) {
@@ -181,7 +185,8 @@ func (g *Generator) someRobustnessStrings() []string {
 	return append(slices.Clip(robustnessStrings[:fewStrings]), drawn)
 }
 
-// lengthCandidates are texts at the bounds of their length. Longer ones than are made are left out.
+// lengthCandidates are texts at the bounds of their length: of 5 and of 6 characters, if maxLength is 5. A bound that is beyond
+// the longest text that is made is not tried.
 func (g *Generator) lengthCandidates(wanted *schema.Schema, plain string) (all []candidate) {
 	if least := OrNone(wanted.MinLength); least > 0 && least <= longest {
 		all = g.aroundLength(wanted, "minLength", plain, least, least-1)

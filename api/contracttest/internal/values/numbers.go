@@ -47,7 +47,8 @@ func numberCandidates(wanted *schema.Schema) (all []candidate) {
 	return all
 }
 
-// edges are where a range may end: at the bound, if the document has one, and at the last integer.
+// edges are where a range may end: at the bound, if the document has one, and at the last integer: of a maximum of 7.5, at 7.5
+// and at 7.
 func edges(bound *big.Rat, integer int64) []*big.Rat {
 	last := new(big.Rat).SetInt64(integer)
 	if bound == nil {
@@ -80,6 +81,8 @@ func strictest(bound, exclusive *big.Rat, sign int) *big.Rat {
 
 // numbersNear are numbers at the ends of a range and on both sides of them, and of the multiples after them, for those of
 // the keywords that a schema has. Half a step beyond an end is what rounding gets wrong.
+//
+//	minimum 10, multipleOf 4   12, 16, 8, 13, 11, 14, 10, and the same around 10
 func numbersNear(wanted *schema.Schema, keywords []string, ends ...*big.Rat) (all []candidate) {
 	step := stepOf(wanted)
 	var centers []*big.Rat
@@ -95,7 +98,7 @@ func numbersNear(wanted *schema.Schema, keywords []string, ends ...*big.Rat) (al
 	return all
 }
 
-// numbersAround are numbers on both sides of others, for a keyword.
+// numbersAround are some numbers for a keyword, and others on both sides of each: one step, 1 and half a step away.
 func numbersAround(keyword string, centers []*big.Rat, step *big.Rat) (all []candidate) {
 	halfStep := new(big.Rat).Mul(step, oneHalf)
 	for _, center := range centers {

@@ -128,6 +128,8 @@ func (g *Generator) isWrongText(wanted *schema.Schema, variant Variant) bool {
 
 // asRead returns what a service reads where a value is written as text: the first value of a branch, or of the schema
 // itself, that the text can mean, or else the text. Members that no property names are texts.
+//
+//	["1", "x"]   [1, "x"], if the items are integers
 func (g *Generator) asRead(wanted *schema.Schema, value any) any {
 	flat := g.Flatten(wanted)
 	switch value := value.(type) {

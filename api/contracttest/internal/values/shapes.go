@@ -56,6 +56,8 @@ func (s *Shapes) keepBase(key baseKey, value any) {
 
 // Flatten returns a schema that says itself what the parts of an allOf say, or nearly so: values made from it are tried on
 // the original.
+//
+//	{"allOf": [{"minLength": 1}, {"maxLength": 5}]}   {"minLength": 1, "maxLength": 5, "allOf": …}
 func (s *Shapes) Flatten(composed *schema.Schema) *schema.Schema {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,6 +99,8 @@ func cloned(of *schema.Schema) *schema.Schema {
 
 // Branches returns what a schema with oneOf or anyOf may be: the schema merged with each of them. Of any other schema it
 // returns none.
+//
+//	{"title": "a", "oneOf": [{"minimum": 1}, {"type": "null"}]}   {"title": "a", "minimum": 1}, {"title": "a", "type": "null"}
 func (s *Shapes) Branches(choice *schema.Schema) []*schema.Schema {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -268,7 +272,7 @@ func commonValues(values, others *jsonschema.Enum) *jsonschema.Enum {
 	}))
 }
 
-// commonMembers are the members of two schemas. One that both have must match both: an allOf of them, which is
+// commonMembers are the members of two schemas, also those that only one of them has. One that both have must match both: an allOf of them, which is
 // flattened when it is needed, because a member may lead to its own object.
 func commonMembers(members, others map[string]*schema.Schema) map[string]*schema.Schema {
 	if members == nil {
@@ -284,7 +288,7 @@ func commonMembers(members, others map[string]*schema.Schema) map[string]*schema
 	return common
 }
 
-// bothOf allows what two schemas of a member allow. One that is not sent stays so.
+// bothOf allows what two schemas of a member allow. If one of them says that the member is not sent, it is not.
 func bothOf(one, other *schema.Schema) *schema.Schema {
 	if schema.IsForbidden(one) {
 		return one
