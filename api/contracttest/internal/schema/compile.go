@@ -36,12 +36,20 @@ func (d Direction) keyword() string {
 	return "readOnly"
 }
 
+// isOn reports whether a schema itself has the keyword of the direction.
+func (d Direction) isOn(schema *Schema) bool {
+	if d == Received {
+		return schema.WriteOnly
+	}
+	return schema.ReadOnly
+}
+
 // lacks reports whether values in the direction leave out a member with a schema: the schema, or a part of its allOf, has
 // the keyword of the direction.
 func (d Direction) lacks(schema *Schema) bool {
 	parts := []*Schema{schema}
 	for i := 0; i < len(parts); i++ { // parts grows
-		if Has(parts[i], d.keyword()) {
+		if d.isOn(parts[i]) {
 			return true
 		}
 		for _, part := range parts[i].AllOf {

@@ -44,7 +44,8 @@ func (g *Generator) isAmbiguous(branches []*schema.Schema, v Variant) bool {
 }
 
 // notVariants are values that "not" forbids, and one that it does not. A forbidden value must be right otherwise,
-// so the last one is made of the schema and of what it forbids together. Values that are not are sifted out later.
+// so the last one is made of the schema and of what it forbids together. Values that the schema allows after all are left out
+// later.
 //
 //	{"type": "string", "not": {"maxLength": 1}}   "Ficus" is valid, "s" is not
 func (g *Generator) notVariants(wanted, flat *schema.Schema) []Variant {
