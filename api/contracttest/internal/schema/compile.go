@@ -47,18 +47,8 @@ func (d Direction) isOn(schema *Schema) bool {
 // lacks reports whether values in the direction leave out a member with a schema: the schema, or a part of its allOf, has
 // the keyword of the direction.
 func (d Direction) lacks(schema *Schema) bool {
-	parts := []*Schema{schema}
-	for i := 0; i < len(parts); i++ { // parts grows
-		if d.isOn(parts[i]) {
-			return true
-		}
-		for _, part := range parts[i].AllOf {
-			if !slices.Contains(parts, part) {
-				parts = append(parts, part)
-			}
-		}
-	}
-	return false
+	allOf := func(part *Schema) []*Schema { return part.AllOf }
+	return slices.ContainsFunc(withParts(nil, allOf, schema), d.isOn)
 }
 
 // Schemas are those of a document, for values in one direction.

@@ -95,7 +95,7 @@ func (d described) parts(seen []*Schema) (all []described) {
 	}
 	seen = append(seen, d.schema)
 	all = append(all, d)
-	for _, part := range slices.Concat(d.schema.AllOf, d.schema.AnyOf, d.schema.OneOf) {
+	for _, part := range partsOf(d.schema) {
 		all = append(all, described{part, d.place}.entered().parts(seen)...)
 	}
 	return all

@@ -148,16 +148,20 @@ func DefaultOf(schema *Schema) any {
 
 // Parts adds to schemas those that they are composed of, each once: a schema may be a part of its parts. A value that
 // matches the first ones may have members of each of them. A schema that is nil says nothing.
-func Parts(schemas ...*Schema) []*Schema { return withParts(nil, schemas...) }
+func Parts(schemas ...*Schema) []*Schema { return withParts(nil, partsOf, schemas...) }
 
-// withParts adds schemas and their parts to those that were seen before.
-func withParts(seen []*Schema, schemas ...*Schema) []*Schema {
+// partsOf are the schemas that a schema is composed of, of which each or some must allow a value.
+func partsOf(schema *Schema) []*Schema {
+	return slices.Concat(schema.AllOf, schema.AnyOf, schema.OneOf)
+}
+
+// withParts adds schemas, and the parts that these have, to those that were seen before.
+func withParts(seen []*Schema, parts func(*Schema) []*Schema, schemas ...*Schema) []*Schema {
 	for _, schema := range schemas {
 		if schema == nil || slices.Contains(seen, schema) {
 			continue
 		}
-		seen = append(seen, schema)
-		seen = withParts(seen, slices.Concat(schema.AllOf, schema.AnyOf, schema.OneOf)...)
+		seen = withParts(append(seen, schema), parts, parts(schema)...)
 	}
 	return seen
 }
