@@ -4,7 +4,8 @@ package scenario
 type Access struct {
 	// Only are the security schemes that a test of credentials is about.
 	Only []string
-	// Edit makes the credentials of such a test, which has no others, from those that were given: nil, where they do not suffice.
+	// Edit makes all credentials of the request from those that were given; nil: they do not suffice. An Access without
+	// Edit is not of a test of credentials.
 	Edit func(given Given) Credentials
 }
 
@@ -17,12 +18,12 @@ type Given struct {
 	Without map[string]Credentials // others, by the scope that they lack
 }
 
-// Only has the credentials for some schemes.
+// Only returns the access with the credentials for some schemes, and no others. Without a scheme there are none.
 func Only(schemes ...string) Access {
-	return Access{schemes, func(given Given) Credentials { return given.Own.Of(schemes) }}
+	return Access{Only: schemes, Edit: func(given Given) Credentials { return given.Own.Of(schemes) }}
 }
 
-// Without has credentials that lack a scope.
+// Without returns the access with credentials that lack a scope.
 func Without(scope string) Access {
 	return Access{Edit: func(given Given) Credentials { return given.Without[scope] }}
 }

@@ -12,8 +12,7 @@ const EventStream = "text/event-stream"
 
 // IsEventStream reports whether a response is a stream of Server-Sent Events.
 func IsEventStream(header http.Header) bool {
-	// Of a wrong one it is empty.
-	mediaType, _, _ := mime.ParseMediaType(header.Get("Content-Type"))
+	mediaType, _, _ := mime.ParseMediaType(header.Get("Content-Type")) // empty, if it is not well-formed
 	return mediaType == EventStream
 }
 

@@ -80,14 +80,14 @@ func (f Failure) PlaceID() string {
 // ReasonIn returns the reason that a list of what is known has for the cause at its place, or nothing.
 func (f Failure) ReasonIn(known map[string]string) string { return known[f.PlaceID()] }
 
-// RefusedBy is the operation that has refused the request, if that is all that is wrong, else nothing: an operation that accepts
-// nothing is not accused of it.
+// RefusedBy is the operation that has refused the request, if nothing else is wrong, or nothing. An operation that accepts
+// no request is not accused of such failures. One of them: the credentials are wrong, and the refusal is for another reason.
 func (f Failure) RefusedBy() string {
-	isOtherwise := f.Cause.Kind == IgnoresCredentials && f.Sent.Status >= http.StatusBadRequest
-	if !f.Cause.IsOfRefusal() && !isOtherwise {
-		return ""
+	isWithoutCheck := f.Cause.Kind == IgnoresCredentials && f.Sent.Status >= http.StatusBadRequest
+	if f.Cause.IsOfRefusal() || isWithoutCheck {
+		return f.Operation
 	}
-	return f.Operation
+	return ""
 }
 
 // String returns the message, a command that repeats the request, and the response.
@@ -102,7 +102,7 @@ func (f Failure) String() string {
 	return text
 }
 
-// InOneLine is the beginning of a body.
+// InOneLine is the beginning of a body, quoted if it has more than one line or what cannot be printed.
 func InOneLine(body []byte) string {
 	text := strings.TrimSuffix(string(body[:min(len(body), 500)]), "\n")
 	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {

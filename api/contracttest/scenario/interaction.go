@@ -81,7 +81,8 @@ const WrongCredential = "not-a-credential"
 // shortestWrong is how long a wrong credential is at least.
 const shortestWrong = 3
 
-// WrongOf is a wrong credential that is as long as a secret, also that of a name and a password.
+// WrongOf is a wrong credential that is as long as a secret, also in both parts of a name and a password: "ann:secret" makes
+// "not:not-a-". A secret of less than three letters makes WrongCredential.
 func WrongOf(secret string) string {
 	name, password, hasName := strings.Cut(secret, ":")
 	switch {
@@ -99,15 +100,19 @@ func (x Interaction) Hidden(secret http.Header) Interaction {
 	x.RequestHeader = x.RequestHeader.Clone()
 	for name := range secret {
 		sent := strings.Join(x.RequestHeader[name], "; ")
-		isShown := isWrong(sent) && !shares(sent, secret.Values(name))
-		if sent != "" && !isShown {
+		isWhollyWrong := isWrong(sent) && !shares(sent, secret.Values(name))
+		if sent != "" && !isWhollyWrong {
 			x.RequestHeader[name] = []string{hidden(x.variable(name), sent, secret.Get(name))}
 		}
 	}
 	return x
 }
 
-// hidden is what a shell makes of the value of a header that is kept secret, in the form in which it was sent.
+// hidden is what a command shows in place of a secret header, so that the shell sends what a test has sent. Of "Bearer abc":
+//
+//	Bearer      Bearer              the scheme alone is no secret
+//	Bearer ab   ${AUTHORIZATION%?}  the last letter was left out
+//	Bearer abc  $AUTHORIZATION      so is anything else
 func hidden(variable, sent, secret string) string {
 	scheme, _, hasScheme := strings.Cut(secret, " ")
 	switch {
@@ -119,15 +124,16 @@ func hidden(variable, sent, secret string) string {
 	return "$" + variable
 }
 
-// isWrong reports whether a header has the wrong credential, also in the form of Basic.
+// isWrong reports whether a part of a header is a wrong credential: of "Bearer not-a", of "session=not-a; user=1", or of
+// the name and the password that Basic has in base64.
 func isWrong(value string) bool {
 	_, basic, _ := strings.Cut(value, " ")
-	decoded, _ := base64.StdEncoding.DecodeString(basic) // nothing, of another form
+	decoded, _ := base64.StdEncoding.DecodeString(basic) // nothing, if it is not Basic
 	parts := strings.FieldsFunc(value+" "+string(decoded), func(r rune) bool { return strings.ContainsRune(" ;=:", r) })
 	return slices.ContainsFunc(parts, func(part string) bool { return part == WrongOf(part) })
 }
 
-// shares reports whether a header has a part of a secret one beside a wrong part, as one cookie of several.
+// shares reports whether one of the cookies of a header is also in a secret one. Any other header has one part.
 func shares(value string, secret []string) bool {
 	return slices.ContainsFunc(strings.Split(value, "; "), func(part string) bool {
 		return strings.Contains(strings.Join(secret, "; "), part)

@@ -15,20 +15,20 @@ func (x Interaction) ServiceURL() string {
 // query below the service. It must not lead elsewhere. A client with credentials must not follow a service
 // to another host.
 func (x Interaction) LeadsTo(reference string) (path string, query []string, err error) {
-	from, err := x.ParsedURL()
+	target, err := x.ParsedURL()
 	if err == nil {
-		from, err = from.Parse(reference)
+		target, err = target.Parse(reference)
 	}
 	if err != nil {
 		return "", nil, Brokenf("leads to %q: %v", reference, err)
 	}
-	if from.RawQuery != "" {
-		query = strings.Split(from.RawQuery, "&")
+	if target.RawQuery != "" {
+		query = strings.Split(target.RawQuery, "&")
 	}
-	from.RawQuery = ""
-	path = strings.TrimPrefix(from.String(), x.ServiceURL()) // else it begins with a scheme
+	target.RawQuery = ""
+	path = strings.TrimPrefix(target.String(), x.ServiceURL()) // what is not below it still begins with a scheme
 	if !strings.HasPrefix(path, "/") {
-		return "", nil, Brokenf("leads to %s, which is not below %s", from, x.ServiceURL())
+		return "", nil, Brokenf("leads to %s, which is not below %s", target, x.ServiceURL())
 	}
 	return path, query, nil
 }

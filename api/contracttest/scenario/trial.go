@@ -11,7 +11,7 @@ import (
 // test.
 type Trial struct {
 	engine Engine
-	failed *error // of the trials of all users
+	failed *error // why the test has ended early; one variable for the trials of all users
 }
 
 // Engine sends the requests of a trial: see package run. Its errors end the test.
@@ -105,7 +105,8 @@ func (t *Trial) Pages(operation string, query url.Values) iter.Seq[Interaction] 
 	}
 }
 
-// Together runs functions at the same time, each with a trial of its own. If several end early, the last one counts.
+// Together runs functions at the same time, each with a trial of its own. If several end early, the last function counts,
+// or else the one that has ended first.
 func (t *Trial) Together(functions ...func(*Trial)) {
 	last := len(functions) - 1
 	endings := make(chan error, last)
