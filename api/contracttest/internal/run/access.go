@@ -20,24 +20,23 @@ const noCredentials scenario.NotTested = "no credentials were given for it, as a
 // unsaidSecurity is why no test shows that an operation is open.
 const unsaidSecurity scenario.NotTested = "the document does not say which operations need the credentials that were given"
 
-// credentialsFor returns the credentials of a request, or an error if there are none.
+// credentialsFor returns the credentials of a request, or an error if it needs some that were not given. Without any, an
+// operation is tried until it asks for them: the security of a service may be switched off.
 func (s *session) credentialsFor(operation *document.Operation, access scenario.Access) (found scenario.Credentials, err error) {
 	given := s.given()
+	_, isNeeded := s.closed.Load(operation)
 	switch {
 	case !access.IsUsual() && s.isUnsaid(operation):
 		return nil, unsaidSecurity
 	case !access.IsUsual():
 		found = access.Edit(given)
+		isNeeded = true
 	case operation == nil: // the document does not say which ones it needs
 		return given.Own, nil
 	default:
-		found = good(operation, given.Own)
-		// Of a service whose security is switched off, all can be tried without them.
-		if _, isClosed := s.closed.Load(operation); !isClosed || operation.IsOpen() {
-			return found, nil
-		}
+		found = sufficient(operation, given.Own)
 	}
-	if found == nil {
+	if isNeeded && found == nil {
 		return nil, noCredentials
 	}
 	return found, nil
@@ -59,21 +58,20 @@ func (s *session) isOwn(access scenario.Access) bool {
 	return len(sent) > 0 && maps.Equal(sent, right)
 }
 
-// asksInVain reports whether a service asks for credentials that were not given. Later tests of the operation do
-// not ask it again.
+// asksInVain reports whether an operation asks for credentials that were not given, and remembers that: later tests send it no
+// request (see credentialsFor).
 func (s *session) asksInVain(operation *document.Operation, access scenario.Access, status int) bool {
-	isUsual := operation != nil && access.IsUsual()
-	isBare := isUsual && !operation.IsOpen() && good(operation, s.given().Own) == nil
-	isInVain := isBare && slices.Contains([]int{http.StatusUnauthorized, http.StatusForbidden}, status)
-	if isInVain {
+	isAsking := status == http.StatusUnauthorized || status == http.StatusForbidden
+	isBare := access.IsUsual() && !operation.IsOpen() && sufficient(operation, s.given().Own) == nil
+	if isAsking && isBare {
 		s.closed.Store(operation, true)
 	}
-	return isInVain
+	return isAsking && isBare
 }
 
-// good returns the credentials for the first set of schemes that there are all for, or nil. The sets are tried in the order
-// of the document.
-func good(operation *document.Operation, own scenario.Credentials) scenario.Credentials {
+// sufficient returns the credentials for the first set of schemes, in the order of the document, of which none lacks its
+// credential; nil: there is no such set.
+func sufficient(operation *document.Operation, own scenario.Credentials) scenario.Credentials {
 	for _, requirement := range operation.Requirements() {
 		if found := own.Of(slices.Collect(maps.Keys(requirement))); len(found) > 0 {
 			return found
@@ -100,25 +98,28 @@ func (s *session) given() scenario.Given {
 }
 
 // credential is what a request sends for a security scheme: what the target has, or the header of the options, byte for
-// byte. People give headers, because that is what they have at hand. One for no scheme of the document is for all.
+// byte. People give headers, because that is what they have at hand. Schemes share the header Authorization: what it has is
+// for those that it fits, or for all, if it fits none.
 func (s *session) credential(name string, scheme *document.Scheme) string {
 	if secret := s.target.Credentials[name]; secret != "" {
 		return scheme.Sent(secret)
 	}
 	given := CredentialIn(s.Header, scheme)
-	fitsOther := func(other *document.Scheme) bool { return scheme.Type != "apiKey" && fits(other, given) }
-	isOfOther := !fits(scheme, given) && slices.ContainsFunc(slices.Collect(maps.Values(s.Plan.Document.Schemes)), fitsOther)
-	if isOfOther {
-		return ""
+	if scheme.Type == "apiKey" || fits(scheme, given) {
+		return given
+	}
+	for _, other := range s.Plan.Document.Schemes {
+		if other.Type != "apiKey" && fits(other, given) {
+			return ""
+		}
 	}
 	return given
 }
 
-// fits reports whether a credential has the form of a scheme: that of Basic is one of its own.
-func fits(scheme *document.Scheme, credential string) bool {
-	kind, _, _ := strings.Cut(credential, " ")
-	isBasic := strings.EqualFold(scheme.Scheme, "basic")
-	return scheme.Type != "apiKey" && strings.EqualFold(kind, "basic") == isBasic
+// fits reports whether what Authorization has is of the form of a scheme: Basic has a form of its own, the others share one.
+func fits(scheme *document.Scheme, authorization string) bool {
+	kind, _, _ := strings.Cut(authorization, " ")
+	return strings.EqualFold(kind, "basic") == strings.EqualFold(scheme.Scheme, "basic")
 }
 
 // CredentialIn is what a header has for a scheme, or nothing.
@@ -143,25 +144,18 @@ func (s *session) lacksCredentials() bool {
 	return len(s.Plan.Document.Schemes) > 0 && len(s.given().Own) == 0
 }
 
-// Apply adds a credential to a request.
+// Apply adds a credential to a request, where its scheme says.
 func Apply(request *http.Request, scheme *document.Scheme, credential string) {
-	if scheme.Type == "apiKey" {
-		applyKey(request, scheme, credential)
-		return
-	}
-	request.Header.Set("Authorization", credential)
-}
-
-// applyKey adds a key to a request, where its scheme says.
-func applyKey(request *http.Request, scheme *document.Scheme, key string) {
-	switch scheme.In {
-	case "header":
-		request.Header.Set(scheme.Name, key)
-	case "query":
-		pair := url.QueryEscape(scheme.Name) + "=" + url.QueryEscape(key)
+	switch {
+	case scheme.Type != "apiKey":
+		request.Header.Set("Authorization", credential)
+	case scheme.In == "header":
+		request.Header.Set(scheme.Name, credential)
+	case scheme.In == "query":
+		pair := url.QueryEscape(scheme.Name) + "=" + url.QueryEscape(credential)
 		request.URL.RawQuery = strings.TrimPrefix(request.URL.RawQuery+"&"+pair, "&")
 	default:
-		request.AddCookie(&http.Cookie{Name: scheme.Name, Value: key})
+		request.AddCookie(&http.Cookie{Name: scheme.Name, Value: credential})
 	}
 }
 
