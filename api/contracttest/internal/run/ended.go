@@ -22,7 +22,7 @@ type validity struct {
 	ended   *change           // after which they were not
 }
 
-// change is an accepted request that may have changed something.
+// change is an accepted request that may have changed something: any but a GET or HEAD.
 type change struct{ request, operation string }
 
 // noMore is why nothing is tested any more, or nothing.
@@ -35,21 +35,24 @@ func (v *validity) noMore() scenario.NotTested {
 	return scenario.NotTested("the credentials were no longer accepted after " + v.ended.request)
 }
 
-// note notes an accepted request.
-func (v *validity) note(operation *document.Operation, request scenario.Request) {
+// noteAccepted notes an accepted request: as the last change, or as the witness.
+func (v *validity) noteAccepted(operation *document.Operation, request scenario.Request) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	isRead := request.Method == http.MethodGet || request.Method == http.MethodHead
-	switch {
-	case !isRead:
+	switch request.Method {
+	case http.MethodHead:
+	case http.MethodGet:
+		if v.witness == nil && !operation.IsOpen() {
+			v.witness = &request
+		}
+	default:
 		v.change = &change{request.Method + " " + request.Path, operation.ID}
-	case v.witness == nil && request.Method == http.MethodGet && !operation.IsOpen():
-		v.witness = &request
 	}
 }
 
-// isDoubtful returns the request that shows whether the credentials are accepted, once after each change.
-func (v *validity) isDoubtful() (witness scenario.Request, isSo bool) {
+// check returns the request that shows whether the credentials are accepted, once after each change. It takes for granted that
+// they are: haveEnded says if they are not.
+func (v *validity) check() (witness scenario.Request, isDue bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.witness == nil || v.change == v.checked {
@@ -59,19 +62,20 @@ func (v *validity) isDoubtful() (witness scenario.Request, isSo bool) {
 	return *v.witness, true
 }
 
-// haveEnded looks at a response to a request with the credentials of the run, and reports whether they are no longer accepted.
+// haveEnded notes the response to a request with the credentials of the run, and reports whether they are no longer accepted. It
+// asks the service only after a 401.
 func (s *session) haveEnded(operation *document.Operation, request scenario.Request, status int) bool {
 	if operation == nil || !s.isOwn(request.Access) {
 		return false
 	}
 	if status < http.StatusBadRequest {
-		s.validity.note(operation, request)
+		s.validity.noteAccepted(operation, request)
 	}
 	if status != http.StatusUnauthorized {
 		return false
 	}
-	witness, isDoubtful := s.validity.isDoubtful()
-	if !isDoubtful || s.accepts(witness) {
+	witness, isDue := s.validity.check()
+	if !isDue || s.accepts(witness) {
 		return false
 	}
 	s.validity.mu.Lock()

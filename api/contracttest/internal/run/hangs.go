@@ -62,8 +62,9 @@ func (h *hangs) of(operation string) *responses {
 	return h.operations[operation]
 }
 
-// within is how long a response may take. An operation that was slow before may be so again. It is an error if the request has a
-// value that hangs.
+// within is how long a response may take: the timeout, or twice as long as the slowest response of the operation; and a minute
+// where that may be right (see RequestTimeout), if the operation has not hung before. An error means that the request has a value
+// that hangs, and is not sent.
 func (h *hangs) within(operation string, request scenario.Request, timeout time.Duration) (time.Duration, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -77,14 +78,15 @@ func (h *hangs) within(operation string, request scenario.Request, timeout time.
 	}
 	isSilent := !h.silence.IsZero()
 	isWrite := slices.Contains([]string{http.MethodPost, http.MethodPut, http.MethodPatch}, request.Method)
-	mayWait := !isWrite || !of.responds
+	isKnownWrite := isWrite && of.responds
+	usual := max(timeout, 2*of.slowest)
 	switch {
 	case isSilent && time.Since(h.silence) > RequestTimeout:
 		return silentTimeout, nil
-	case isSilent, of.hasHung, !mayWait:
-		return max(timeout, 2*of.slowest), nil
+	case isSilent, of.hasHung, isKnownWrite:
+		return usual, nil
 	}
-	return max(timeout, 2*of.slowest, RequestTimeout), nil
+	return max(usual, RequestTimeout), nil
 }
 
 // responded notes that there was a response.
@@ -98,19 +100,21 @@ func (h *hangs) responded(operation string, request scenario.Request, status int
 		of.known[value] = true
 		delete(of.hanging, value)
 	}
-	isAccepted := status < http.StatusBadRequest
-	if isAccepted {
-		of.accepts = true
-		of.slowest = max(of.slowest, took)
+	if status >= http.StatusBadRequest {
+		// What is refused may not have needed what others wait for. Where nothing else is known, it counts all the same.
+		of.isFree = of.isFree || !of.accepts
+		return
 	}
-	if isAccepted && operation == h.blocked {
+	of.accepts = true
+	of.slowest = max(of.slowest, took)
+	of.isFree = true
+	if operation == h.blocked {
 		h.blocking, h.blocked = "", ""
 	}
-	// What is refused may not have needed what others wait for.
-	of.isFree = of.isFree || isAccepted || !of.accepts
 }
 
-// hung notes that there was no response, and returns why that accuses no one: something else may hold it up.
+// hung notes that there was no response. It returns an error if that does not accuse the operation, because an earlier request may
+// hold up this one. Otherwise this is the one that may hold up others.
 func (h *hangs) hung(operation string, request scenario.Request) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -160,30 +164,38 @@ const mostOfValues = 64 << 10
 // hashSeed makes values small, because a run keeps many of them.
 var hashSeed = maphash.MakeSeed()
 
-// valuesOf are what a request has: its path, parameters, and members of a body with their places.
+// valuesOf are the values of a request with their places, as hashes: of its path, each parameter, the body as a whole, and each
+// value in it that has no others below.
+//
+//	POST /books?a=1 {"tags":["x"]}  path=/books, query=a=1, body={"tags":["x"]}, body/tags/=x
 func valuesOf(request scenario.Request) (values []uint64) {
-	var add func(at string, value any)
-	add = func(at string, value any) {
-		isWhole := true
-		jsonvalue.Map(value, func(name string, inner any) any {
-			isWhole = false
-			add(at+"/"+name, inner)
-			return nil
-		})
-		if isWhole {
-			values = append(values, maphash.String(hashSeed, fmt.Sprint(at, "=", value)))
-		}
-	}
-	add("path", request.Path)
+	values = append(values, hashOf("path", request.Path), hashOf("body", string(request.Body)))
 	for _, pair := range request.Query {
-		add("query", pair)
+		values = append(values, hashOf("query", pair))
 	}
-	add("body", string(request.Body))
-	if len(request.Body) <= mostOfValues {
-		body, _ := jsonvalue.DecodeLoosely(request.Body) // of another form it is one value
-		add("body", body)
+	if len(request.Body) > mostOfValues {
+		return values
+	}
+	body, _ := jsonvalue.DecodeLoosely(request.Body) // nil, if it is not JSON
+	return appendValues(values, "body", body)
+}
+
+// appendValues appends the values in a part of a body, at any depth.
+func appendValues(values []uint64, at string, part any) []uint64 {
+	before := len(values)
+	jsonvalue.Map(part, func(name string, inner any) any {
+		values = appendValues(values, at+"/"+name, inner)
+		return inner
+	})
+	if len(values) == before { // nothing is below it
+		values = append(values, hashOf(at, part))
 	}
 	return values
+}
+
+// hashOf is a value with its place.
+func hashOf(at string, value any) uint64 {
+	return maphash.String(hashSeed, fmt.Sprint(at, "=", value))
 }
 
 // timeout is how long a response may usually take.
