@@ -19,8 +19,9 @@
 //
 // # What a service cannot do to a run
 //
-// It cannot make it wait: a response has seconds, or a minute where it may be a long poll (hangs.go). It cannot fill the memory: of a response only [scenario.MostRead] bytes are read. It cannot
-// lead in a circle: a test sends at most so many requests. And what the credentials were, no failure shows.
+// It cannot make it wait: a response has seconds, or a minute where it may be a long poll (hangs.go). It cannot fill the memory:
+// of a response only [scenario.MostRead] bytes are read. It cannot lead in a circle: a test sends at most so many requests. And
+// no failure shows what the credentials were.
 package run
 
 import (
@@ -90,7 +91,7 @@ func (s *session) run() scenario.Outcome {
 	test := s.test
 	ended := scenario.Try(s, test.Run)
 	_, isUndecided := errors.AsType[scenario.Undecided](ended)
-	sent := s.steps.shown() // without those that confirm a failure
+	sent := s.steps.shown() // before conclude adds those that confirm a failure
 	notTested := s.conclude(ended)
 	if test.Cleanup != nil {
 		// What is not removed breaks no promise.
@@ -146,17 +147,18 @@ func (r *Runner) RemoveCreated(ctx context.Context, target Target) {
 	}
 }
 
-// conclude makes failures or a reason of what was noted, and of the error with which a test has ended.
-func (s *session) conclude(err error) (notTested string) {
-	reason, isNotTested := errors.AsType[scenario.NotTested](err)
+// conclude adds what was noted, and the error with which a test has ended, to the failures, unless a doubt about one of them turns
+// out to be right. It returns why the promises could not be tried, or nothing.
+func (s *session) conclude(ended error) (notTested string) {
+	reason, isNotTested := errors.AsType[scenario.NotTested](ended)
 	found := s.noted
-	if err != nil && !isNotTested {
-		found = append(found, s.failure(brokenOf(err)))
+	if ended != nil && !isNotTested {
+		found = append(found, s.failure(brokenOf(ended)))
 	}
 	isOfBehaviour := func(failure scenario.Failure) bool { return failure.Rank == scenario.Behaviour }
 	if slices.ContainsFunc(found, isOfBehaviour) {
-		if reason := s.confirm(); reason != "" {
-			return reason
+		if doubt := s.confirm(); doubt != "" {
+			return doubt
 		}
 	}
 	s.failures = append(s.failures, found...)
@@ -181,19 +183,21 @@ func (s *session) failure(broken scenario.Broken) scenario.Failure {
 		Rank:    broken.Rank,
 		Sent:    *cmp.Or(broken.Shown, &s.last),
 	}
+	failure.Operation = s.judge().Name(failure.Sent)
 	isCrash := failure.Sent.Status >= http.StatusInternalServerError
 	switch {
-	case failure.Cause == (scenario.Cause{}) && isCrash:
-		failure.Cause = judge.CrashOf(s.judge().Name(s.last), s.last.Status)
+	case failure.Cause != (scenario.Cause{}):
+	case isCrash:
+		failure.Cause = judge.CrashOf(failure.Operation, failure.Sent.Status)
 		failure.Rank = scenario.Crash
-	case failure.Cause == (scenario.Cause{}):
+	default:
 		failure.Cause = scenario.Cause{Kind: scenario.BrokenPromise, Promise: s.test.Promise()}
 	}
-	failure.Operation = s.judge().Name(failure.Sent)
 	return failure
 }
 
-// confirm returns why a failure does not count: what the service is for was only inferred.
+// confirm returns why a failure of behaviour does not count, or nothing: what the service is for was inferred, and its responses
+// show that it is for something else. What is wrong with these responses does not count.
 func (s *session) confirm() (reason string) {
 	if s.doubt == nil {
 		return ""

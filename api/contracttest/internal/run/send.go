@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
@@ -23,13 +24,13 @@ func NotWritten(operationID string, status int) scenario.NotTested {
 	return scenario.NotTested(fmt.Sprintf("%s is not written yet: it responds with %d", operationID, status))
 }
 
-// send sends a request, remembers the response, and judges it. That the service takes no more requests is [limited].
+// send sends a request, once, and judges the response. Its error says why the test must not go on; [limited]: send it again later.
 func (s *session) send(request scenario.Request) error {
 	if why := s.validity.noMore(); why != "" {
 		return why
 	}
-	if s.user == scenario.Anonymous { // that there are no credentials is no reason not to send it
-		request.Access = scenario.Only()
+	if s.user == scenario.Anonymous {
+		request.Access = scenario.Only() // of no scheme: none is missing, and none is sent
 	}
 	credentials, err := s.credentialsFor(s.Plan.Document.Serving(request.Method, request.Path), request.Access)
 	if err != nil {
@@ -51,8 +52,8 @@ func (s *session) send(request scenario.Request) error {
 		within = s.timeout()
 	}
 	begin := time.Now()
-	inTime := s.inTime(within)
-	ctx, cancel := context.WithTimeout(s.ctx, inTime)
+	waits := s.inTime(within)
+	ctx, cancel := context.WithTimeout(s.ctx, waits)
 	defer cancel()
 	sent, err := s.newRequest(ctx, request, credentials)
 	if err != nil {
@@ -64,7 +65,7 @@ func (s *session) send(request scenario.Request) error {
 	if errors.Is(err, errTooLong) {
 		return errTooLong
 	}
-	if inTime < within && errors.Is(err, context.DeadlineExceeded) {
+	if waits < within && errors.Is(err, context.DeadlineExceeded) {
 		err = errNotWaited
 	}
 	if err != nil {
@@ -74,6 +75,11 @@ func (s *session) send(request scenario.Request) error {
 	}
 	s.hangs.responded(silent.Operation, request, response.StatusCode, time.Since(begin))
 	x.Receive(response.StatusCode, response.Header, received)
+	return s.noteResponse(operation, request, x)
+}
+
+// noteResponse remembers a response and judges it, unless it shows nothing of what the test is about.
+func (s *session) noteResponse(operation *document.Operation, request scenario.Request, x scenario.Interaction) error {
 	if s.haveEnded(operation, request, x.Status) {
 		return s.validity.noMore()
 	}
@@ -147,9 +153,8 @@ func (s *session) newRequest(ctx context.Context, request scenario.Request, cred
 	return sent, nil
 }
 
-// exchange sends a request and reads the response. The service may have closed the connection after the
-// last response, as some do after a failure: the request is sent again then. What closes it again, or ends
-// the service, is this request.
+// exchange sends a request and reads the response. If the connection is closed without a response, the request is sent once
+// more: some services close it after they have failed, which is no fault of this request. The error is that of the first try.
 func (s *session) exchange(sent *http.Request, body []byte) (*http.Response, []byte, error) {
 	transport := cmp.Or(s.target.Transport, http.DefaultTransport)
 	response, err := transport.RoundTrip(sent)
@@ -188,13 +193,13 @@ func receive(response *http.Response) ([]byte, error) {
 	return received, err
 }
 
-// receiveEvent reads an event stream until there is an event, or time is over: where nothing happens, there is none.
+// receiveEvent reads an event stream until there is an event, or the time is over: where nothing happens, there is no event.
+// What is wrong with its lines is for the judge.
 func receiveEvent(body io.Reader) (received []byte, err error) {
 	part := make([]byte, 4096)
 	for {
 		n, err := body.Read(part)
 		received = append(received, part[:n]...)
-		// A judge looks at its faults.
 		events, _ := scenario.Interaction{Body: received}.Events()
 		switch {
 		case err == io.EOF, errors.Is(err, context.DeadlineExceeded), len(events) > 0:
@@ -205,16 +210,18 @@ func receiveEvent(body io.Reader) (received []byte, err error) {
 	}
 }
 
-// cannotTry returns why a response shows nothing: there are no credentials for what may ask for them before
-// it says that there is no such path, or the operation is not written. An operation that is not written yet
-// is told once, and not for each of its promises.
+// cannotTry returns why a response shows nothing, or nil: no credentials were given for what asks for them, or the operation is
+// not written yet. A service may ask for credentials before it says that it does not have a path.
 func (s *session) cannotTry(x scenario.Interaction, access scenario.Access) error {
 	serving := s.Plan.Document.Serving(x.Method, x.Path)
-	asks := serving == nil && x.Status == http.StatusUnauthorized
 	switch {
-	case asks && s.lacksCredentials(), s.asksInVain(serving, access, x.Status):
+	case serving == nil && x.Status == http.StatusUnauthorized && s.lacksCredentials():
 		return noCredentials
-	case serving != nil && x.Status == s.NotWritten:
+	case serving == nil:
+		return nil
+	case s.asksInVain(serving, access, x.Status):
+		return noCredentials
+	case x.Status == s.NotWritten:
 		return NotWritten(serving.ID, x.Status)
 	}
 	return nil

@@ -30,8 +30,8 @@ type session struct {
 	asked judge.Asked
 	// It may be refused because there are too many requests.
 	mayBeLimited bool
-	// The last request, which a failure shows as what was sent. Where other requests only explain it, this one is put
-	// back: see Create.
+	// The last request, which a failure shows as what was sent. Where later requests only explain a failure, Create puts
+	// the request back that has shown it.
 	last scenario.Interaction
 	// Of responses that are not as the document says. Those of requests that are only tried are taken out again: see
 	// Create, CreateIfPossible and confirm.
@@ -69,17 +69,21 @@ func (s *steps) add(x scenario.Interaction) {
 	s.all = s.all[max(0, len(s.all)-mostSteps):]
 }
 
-// shown returns the steps. Of a long test they are the creates and the last steps.
+// shown returns the steps. Of a long test they are the first creates and the last steps.
 func (s *steps) shown() (some []scenario.Interaction) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i, step := range s.all {
-		isCreate := step.Method == http.MethodPost && step.Status < http.StatusBadRequest && len(some) < readable-lastSteps
-		if isCreate || len(s.all) <= readable || i >= len(s.all)-lastSteps {
+	if len(s.all) <= readable {
+		return slices.Clone(s.all)
+	}
+	before, last := s.all[:len(s.all)-lastSteps], s.all[len(s.all)-lastSteps:]
+	for _, step := range before {
+		isCreate := step.Method == http.MethodPost && step.Status < http.StatusBadRequest
+		if isCreate && len(some) < readable-lastSteps {
 			some = append(some, step)
 		}
 	}
-	return some
+	return append(some, last...)
 }
 
 // mostRequests is how many requests a test may send. A service may lead in a circle.
@@ -90,7 +94,9 @@ func (s *session) Draw(things ...*scenario.Thing) {
 	s.draft.Draw(things...)
 }
 
-// Create creates a thing, and what it is below. A failure that depends on one that was inferred is confirmed later.
+// Create creates a thing, and what it is below. If the service refuses a body with all members, one with the required members is
+// sent: only if that is refused, too, what was wrong with the first response counts. Failures of a thing that was inferred are
+// confirmed at the end of the test: see conclude.
 func (s *session) Create(thing *scenario.Thing) error {
 	x := s.draft.Resources.CreatedBy(thing.Creator)
 	if x == nil {
@@ -113,10 +119,9 @@ func (s *session) Create(thing *scenario.Thing) error {
 	if creation.Least == nil || got.Status < http.StatusBadRequest {
 		return err
 	}
-	// If it succeeds without what is optional, what was wrong with the response does not count.
-	judged := s.failures
+	withFirst := s.failures
 	if _, failed := s.createWith(x, thing, creation.Least); failed != nil {
-		s.failures = judged
+		s.failures = withFirst
 		s.last = got
 		return err
 	}
@@ -132,7 +137,7 @@ func (s *session) note(failure scenario.Failure) {
 	}
 }
 
-// createWith creates a thing with a body.
+// createWith creates a thing with a body. What the response has lost of the body is noted, and the test goes on.
 func (s *session) createWith(x *resources.Resource, thing *scenario.Thing, body map[string]any) (scenario.Interaction, error) {
 	call := scenario.Call{Operation: x.Create.ID, Of: x.Target(thing), Body: body}
 	got, err := s.Do(call, scenario.Accepted)
@@ -146,7 +151,8 @@ func (s *session) createWith(x *resources.Resource, thing *scenario.Thing, body 
 	return got, err
 }
 
-// areAlike returns why a failure does not count: the service responds alike to creates of different things.
+// areAlike returns why a failure does not count, or nil: the service responds alike to creates of different things, or a guessed
+// identity does not lead to what was created.
 func (s *session) areAlike(x *resources.Resource) error {
 	first, second := s.draft.Confirmations(x)
 	one, err := s.Do(first, scenario.Expectation{})
@@ -154,14 +160,19 @@ func (s *session) areAlike(x *resources.Resource) error {
 		return err
 	}
 	other, err := s.Do(second, scenario.Expectation{})
-	if err != nil || !x.IsGuessed {
-		return cmp.Or(err, draft.AreAlike(one, other))
+	if err != nil {
+		return err
 	}
-	read, err := s.Do(s.draft.ReadOf(x, first, one), scenario.Expectation{})
-	if err == nil && read.Status >= http.StatusBadRequest {
-		err = scenario.NotTested("what identifies it was guessed, and reads nothing: say it in Resources of the options")
+	if x.IsGuessed {
+		read, err := s.Do(s.draft.ReadOf(x, first, one), scenario.Expectation{})
+		if err != nil {
+			return err
+		}
+		if read.Status >= http.StatusBadRequest {
+			return scenario.NotTested("what identifies it was guessed, and reads nothing: say it in Resources of the options")
+		}
 	}
-	return cmp.Or(err, draft.AreAlike(one, other))
+	return draft.AreAlike(one, other)
 }
 
 // CreateIfPossible creates a thing, or makes it missing. What is wrong with the responses does not count then, but for a crash.
@@ -169,15 +180,17 @@ func (s *session) CreateIfPossible(thing *scenario.Thing) {
 	before, noted, doubt := len(s.failures), s.noted, s.doubt
 	err := s.Create(thing)
 	s.doubt = doubt
-	if err != nil {
-		s.noted = noted
-		isNoCrash := func(failure scenario.Failure) bool { return failure.Rank != scenario.Crash }
-		s.failures = slices.Concat(s.failures[:before], slices.DeleteFunc(s.failures[before:], isNoCrash))
-		thing.Missing = true
+	if err == nil {
+		return
 	}
+	thing.Missing = true
+	s.noted = noted
+	isNoCrash := func(failure scenario.Failure) bool { return failure.Rank != scenario.Crash }
+	crashes := slices.DeleteFunc(s.failures[before:], isNoCrash)
+	s.failures = s.failures[:before+len(crashes)]
 }
 
-// Do sends a request in terms of the document.
+// Do sends a request in terms of the document. If that needs the ETag of what it changes, a read comes before.
 func (s *session) Do(call scenario.Call, expect scenario.Expectation) (scenario.Interaction, error) {
 	etag := ""
 	if read, isNeeded := s.draft.ReadBefore(call); isNeeded {
@@ -246,8 +259,8 @@ func (s *session) meets(expected scenario.Expectation) error {
 	return nil
 }
 
-// Named names the cause if what a create has made does not exist: no test that begins with it can be right.
-// Where a GET has found such a thing, something else is not found, or the service does not have the operation.
+// Named replaces the cause of a 404 at something that was created, if no GET has ever found such a thing: all tests that begin with
+// the create then fail for one cause. Any other error is returned as it is.
 func (s *session) Named(wrong error) error {
 	broken, is := errors.AsType[scenario.Broken](wrong)
 	if !is || s.last.Status != http.StatusNotFound {
@@ -260,7 +273,7 @@ func (s *session) Named(wrong error) error {
 	return wrong
 }
 
-// firstPromise is what a refusal is about.
+// firstPromise is what a refusal is about. A failure is about the last one: see [scenario.Test].
 func (s *session) firstPromise() scenario.Promise {
 	if len(s.test.Shows) == 0 {
 		return s.test.Promise()
