@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -16,8 +15,9 @@ import (
 )
 
 // Script is a shell script with the requests of the test that was the first to find the cause, or nothing if it has sent only
-// one. Of a long test it has the creates and the last requests. It needs curl and jq, and variables in place of what is secret. The identities and entity tags that the service
-// chose are taken from the responses to the script. What a test sends at the same time is one after the other in it.
+// one. Of a long test it has the creates and the last requests. It needs curl and jq, and variables of the environment in place
+// of what is secret. The identities and entity tags that the service chose are taken from the responses to the script. What the
+// test has sent at the same time, the script sends one after the other.
 func (c Cause) Script() string {
 	if len(c.First.Steps) < 2 {
 		return ""
@@ -49,17 +49,18 @@ type script struct {
 	secrets map[string]bool
 }
 
-// variable is one of the script. A path rather means the value of a member called id than that of another one.
+// variable holds a text that the service has chosen: id_1=$(jq -r '.["id"]' body).
 type variable struct {
-	of, set string // set is what sets it after a response
-	line    int    // of the script, after which that is
-	name    string // empty: it is not used
+	of   string // the member, or "etag" or "location"
+	set  string // the command that takes the text from a response
+	line int    // the index of the step with that response
+	name string // empty: no later request has the text
 }
 
 // add adds a step.
 func (s *script) add(number int, step scenario.Interaction) {
 	line := strings.TrimPrefix(s.withVariables(step).Curl(), "curl -i ")
-	line = marked.ReplaceAllString(line, `'"$$$1"'`)
+	line = marked.ReplaceAllString(line, `'"$$$1"'`) // of 'http://a/MARK' it makes 'http://a/'"$id_1"''
 	for _, name := range secretVariables.FindAllStringSubmatch(line, -1) {
 		s.secrets[name[1]] = true
 	}
@@ -117,19 +118,23 @@ func (s *script) learnFrom(step scenario.Interaction, name, at string, part any)
 // isNameOfID reports whether a member is called id, bookId or book_id.
 func isNameOfID(name string) bool { return strings.HasSuffix(strings.ToLower(name), "id") }
 
-// note notes what a service has chosen, unless an earlier response has it.
+// note notes a text of a response, unless the request has it: then the service has not chosen it. Of several members with one text,
+// the first one counts, or rather the first one called id, as long as no request has used the text.
 func (s *script) note(step scenario.Interaction, text string, chosen variable) {
 	sent := step.URL + string(step.RequestBody) + strings.Join(step.RequestHeader["If-Match"], "")
-	known := s.chosen[text]
-	isBetter := known == nil || isNameOfID(chosen.of) && !isNameOfID(known.of) && known.name == ""
-	if text == "" || strings.Contains(sent, text) || !isBetter {
+	if text == "" || strings.Contains(sent, text) {
 		return
 	}
-	chosen.line = len(s.lines) - 1
-	s.chosen[text] = &chosen
+	known := s.chosen[text]
+	isBetter := known == nil || known.name == "" && isNameOfID(chosen.of) && !isNameOfID(known.of)
+	if isBetter {
+		chosen.line = len(s.lines) - 1
+		s.chosen[text] = &chosen
+	}
 }
 
-// A mark stands for a variable until a request is quoted, and has letters that no request has.
+// A mark, as BEGINid_1END, stands for a variable until a request is quoted for the shell. Its letters are of a range for private
+// use, so that no request has them.
 const (
 	markBegin  = "\ue000"
 	markEnd    = "\ue001"
@@ -143,7 +148,7 @@ var (
 	withoutQuotes   = strings.NewReplacer(`"`+markNumber, "", markNumber+`"`, "")
 )
 
-// mark returns the mark of the variable with a text, or the text itself.
+// mark returns the mark of the variable with a text, which is used then, or the text itself.
 func (s *script) mark(text string) string {
 	chosen := s.chosen[text]
 	if chosen == nil {
@@ -159,32 +164,42 @@ func (s *script) mark(text string) string {
 // withVariables returns a request with marks in place of what the service has chosen: in its path and query, in If-Match, and in
 // members of its body that are called id.
 func (s *script) withVariables(step scenario.Interaction) scenario.Interaction {
-	address, query, hasQuery := strings.Cut(strings.TrimPrefix(step.URL, step.ServiceURL()), "?")
-	segments := strings.Split(address, "/")
-	for i, segment := range segments {
-		segments[i] = s.mark(segment)
-	}
-	step.URL = step.ServiceURL() + strings.Join(segments, "/")
-	if hasQuery {
-		pairs := strings.Split(query, "&")
-		for i, pair := range pairs {
-			name, value, _ := strings.Cut(pair, "=")
-			pairs[i] = name + "=" + s.mark(value)
-		}
-		step.URL += "?" + strings.Join(pairs, "&")
-	}
+	step.URL = s.urlWithVariables(step)
 	step.RequestHeader = step.RequestHeader.Clone()
 	for i, tag := range step.RequestHeader["If-Match"] {
 		step.RequestHeader["If-Match"][i] = s.mark(tag)
 	}
 	body, err := jsonvalue.Decode(step.RequestBody)
-	if replaced := jsonvalue.Encode(s.bodyWithVariables("", body)); err == nil && bytes.Contains(replaced, []byte(markBegin)) {
-		step.RequestBody = []byte(withoutQuotes.Replace(string(replaced)))
+	if err != nil {
+		return step
+	}
+	replaced := string(jsonvalue.Encode(s.bodyWithVariables("", body)))
+	if strings.Contains(replaced, markBegin) { // otherwise the body stays as it was written
+		step.RequestBody = []byte(withoutQuotes.Replace(replaced))
 	}
 	return step
 }
 
-// bodyWithVariables returns a part of a body with marks in place of what the service has chosen.
+// urlWithVariables returns the URL of a request with marks in place of what the service has chosen.
+func (s *script) urlWithVariables(step scenario.Interaction) string {
+	address, query, hasQuery := strings.Cut(strings.TrimPrefix(step.URL, step.ServiceURL()), "?")
+	segments := strings.Split(address, "/")
+	for i, segment := range segments {
+		segments[i] = s.mark(segment)
+	}
+	withoutQuery := step.ServiceURL() + strings.Join(segments, "/")
+	if !hasQuery {
+		return withoutQuery
+	}
+	pairs := strings.Split(query, "&")
+	for i, pair := range pairs {
+		name, value, _ := strings.Cut(pair, "=")
+		pairs[i] = name + "=" + s.mark(value)
+	}
+	return withoutQuery + "?" + strings.Join(pairs, "&")
+}
+
+// bodyWithVariables returns a part of a body with marks in place of what the service has chosen. name is that of the member.
 func (s *script) bodyWithVariables(name string, part any) any {
 	switch value := part.(type) {
 	case map[string]any, []any:
