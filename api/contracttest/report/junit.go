@@ -33,29 +33,28 @@ type (
 	}
 )
 
-// pass adds a test that has passed.
-func (s *junitSuite) pass(name string) {
+// add adds a test, which has passed unless it is a failure or skipped.
+func (s *junitSuite) add(test junitCase) {
+	test.Class = s.Name
 	s.Tests++
-	s.Cases = append(s.Cases, junitCase{Class: s.Name, Name: name})
+	s.Cases = append(s.Cases, test)
 }
 
 // fail adds a test that has failed.
 func (s *junitSuite) fail(name string, message junitMessage) {
-	s.pass(name)
 	s.Failures++
-	s.Cases[len(s.Cases)-1].Failure = &message
+	s.add(junitCase{Name: name, Failure: &message})
 }
 
 // skip adds a test that counts neither as passed nor as failed.
 func (s *junitSuite) skip(name string, message junitMessage) {
-	s.pass(name)
 	s.Skipped++
-	s.Cases[len(s.Cases)-1].Skipped = &message
+	s.add(junitCase{Name: name, Skipped: &message})
 }
 
-// add adds a promise. One that is broken by a cause is skipped, because that has failed already. One that is not tested is
+// addPromise adds a promise. One that is broken by a cause is skipped, because that has failed already. One that is not tested is
 // skipped if the options have a reason, else it has failed. CI systems show a skipped test, and do not fail for it.
-func (s *junitSuite) add(promise Promise) {
+func (s *junitSuite) addPromise(promise Promise) {
 	first, _, _ := strings.Cut(promise.Why, "\n")
 	message := junitMessage{string(promise.State) + ": " + first, promise.Why}
 	switch {
@@ -66,7 +65,7 @@ func (s *junitSuite) add(promise Promise) {
 	case promise.State != Kept:
 		s.skip(promise.Name, message)
 	default:
-		s.pass(promise.Name)
+		s.add(junitCase{Name: promise.Name})
 	}
 }
 
@@ -87,7 +86,7 @@ func (r Report) JUnit(w io.Writer) error {
 	for _, g := range r.groups {
 		suite := junitSuite{Name: g.Name}
 		for promise := range g.promises {
-			suite.add(promise)
+			suite.addPromise(promise)
 		}
 		all.Suites = append(all.Suites, suite)
 	}
