@@ -33,8 +33,10 @@ func CauseText(c scenario.Cause) string {
 		return undocumentedStatus(c)
 	case scenario.WrongStatus:
 		return wrongStatus(c)
-	case scenario.UndocumentedSuccess, scenario.AcceptsNoBody:
-		return successCause(c)
+	case scenario.UndocumentedSuccess:
+		return undocumentedSuccess(c)
+	case scenario.AcceptsNoBody:
+		return acceptedNoBody(c)
 	case scenario.WrongBody, scenario.WrongForm:
 		return wrongBody(c)
 	case scenario.Accepts:
@@ -199,37 +201,48 @@ func wrongStatus(c scenario.Cause) string {
 	return fmt.Sprintf("the status must be %d", c.Status)
 }
 
-// successCause is the cause of a success that the document does not have, or has for other requests only.
-func successCause(c scenario.Cause) string {
-	isRoot := c.Operation == ""
-	switch {
-	case c.Kind == scenario.AcceptsNoBody && isRoot:
-		return "bodies that are required may be missing"
-	case c.Kind == scenario.AcceptsNoBody:
-		return c.Operation + " succeeds without a body"
-	case isRoot:
+// undocumentedSuccess is the cause of a success with a status that the document does not have.
+func undocumentedSuccess(c scenario.Cause) string {
+	if c.Operation == "" {
 		return fmt.Sprintf("successes with %d are not documented", c.Status)
 	}
 	return fmt.Sprintf("%s succeeds with %d, which is not documented", c.Operation, c.Status)
 }
 
-// wrongBody is the cause of a wrong body of a response.
+// acceptedNoBody is the cause of a success without the body that the document requires.
+func acceptedNoBody(c scenario.Cause) string {
+	if c.Operation == "" {
+		return "bodies that are required may be missing"
+	}
+	return c.Operation + " succeeds without a body"
+}
+
+// wrongBody is the cause of a wrong body of a response. Roots have a Value, or are that many responses have null.
 func wrongBody(c scenario.Cause) string {
-	of := fmt.Sprintf("%s, %d:", c.Operation, c.Status)
+	of := inResponses(c)
 	switch {
 	case c.Value != "":
 		return c.Value + " in responses is not what the document says"
-	case c.Component != "":
-		of = c.Component + " in responses:"
-	case c.Operation == "" && c.Status == 0:
+	case of == "":
 		return "responses have null where the document does not allow it"
-	case c.Operation == "":
-		of = fmt.Sprintf("a response with %d:", c.Status)
+	case c.Kind == scenario.WrongForm:
+		return of + ": bodies are not as the document says"
 	}
-	if c.Kind == scenario.WrongForm {
-		return of + " bodies are not as the document says"
+	return strings.TrimSpace(of+": "+c.Place) + " " + saysOf(c.Keyword)
+}
+
+// inResponses says of which responses a cause is: those that have a component, those of an operation, those with a status, or
+// nothing.
+func inResponses(c scenario.Cause) string {
+	switch {
+	case c.Component != "":
+		return c.Component + " in responses"
+	case c.Operation != "":
+		return fmt.Sprintf("%s, %d", c.Operation, c.Status)
+	case c.Status != 0:
+		return fmt.Sprintf("a response with %d", c.Status)
 	}
-	return strings.TrimSpace(of+" "+c.Place) + " " + saysOf(c.Keyword)
+	return ""
 }
 
 // acceptedPhrases say what is accepted although a keyword forbids it, for those that are not as plain as minLength.
