@@ -27,7 +27,7 @@ type Cause struct {
 // Place is where a cause was found. Lists of what is known have its id: see [scenario.Failure.PlaceID].
 type Place struct{ ID, Operation string }
 
-// reasonIn returns the reason that a list of what is known has for all places, or nothing.
+// reasonIn returns the reason that a list of what is known has for the last place, or nothing unless it has all of them.
 func reasonIn(known map[string]string, places []Place) (reason string) {
 	for _, place := range places {
 		if reason = known[place.ID]; reason == "" {
@@ -99,18 +99,15 @@ func (c Cause) String() string {
 	if c.Known != "" {
 		return text + "; known: " + c.Known
 	}
-	broken := strings.ReplaceAll(c.shown(), "\n\t", "\n  ")
-	return text + c.where() + "\n  broken: " + broken + "\n  tests:  " + c.found()
+	return text + c.where() + "\n  broken: " + strings.ReplaceAll(c.shown(), "\n\t", "\n  ")
 }
 
-// shown is what the first failure has shown, without the id.
-func (c Cause) shown() string { return strings.TrimPrefix(c.First.String(), "["+c.First.ID()+"] ") }
-
-// found are the tests that have found the cause, in short: that a read succeeds may be the fault of a deletion, which
-// the test tells.
-func (c Cause) found() string {
+// shown is what the first failure has shown, without the id, and which tests have found the cause: that a read succeeds may be the
+// fault of a deletion, which only the name of the test says.
+func (c Cause) shown() string {
+	text := strings.TrimPrefix(c.First.String(), "["+c.First.ID()+"] ") + "\n\ttests:  " + c.Tests[0]
 	if more := len(c.Tests) - 1; more > 0 {
-		return fmt.Sprintf("%s; and %d more", c.Tests[0], more)
+		text += fmt.Sprintf("; and %d more", more)
 	}
-	return c.Tests[0]
+	return text
 }

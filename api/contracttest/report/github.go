@@ -11,6 +11,8 @@ import (
 // Annotations writes a workflow command of GitHub Actions for each cause that is not known: an error that is shown at the
 // operation in the document. line returns the line of an operation in file, or 0; a document that is no file has no name.
 //
+//	::error file=openapi.yaml,line=7,title=[0123abcd] addThing responds with 500::the message, %0A between its lines
+//
 // https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands#setting-an-error-message
 func (r Report) Annotations(w io.Writer, file string, line func(operation string) int) error {
 	for _, cause := range r.Causes {
@@ -19,28 +21,25 @@ func (r Report) Annotations(w io.Writer, file string, line func(operation string
 		}
 		at := ""
 		if file != "" {
-			at = "file=" + inProperty(file) + ","
+			at = "file=" + propertyEscapes.Replace(file) + ","
 			if found := line(cause.Places[0].Operation); found > 0 {
 				at += fmt.Sprintf("line=%d,", found)
 			}
 		}
-		title := fmt.Sprintf("[%s] %s", cause.ID, cause.Cause)
-		if _, err := fmt.Fprintf(w, "::error %stitle=%s::%s\n", at, inProperty(title), inMessage(cause.shown()+"\n\ttests:  "+cause.found())); err != nil {
+		title := propertyEscapes.Replace(fmt.Sprintf("[%s] %s", cause.ID, cause.Cause))
+		_, err := fmt.Fprintf(w, "::error %stitle=%s::%s\n", at, title, messageEscapes.Replace(cause.shown()))
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// inMessage is a text as the message of a workflow command, and inProperty as the value of a property of it.
+// What is escaped in the message of a workflow command, and in the value of a property of it.
 var (
 	messageEscapes  = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	propertyEscapes = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 )
-
-func inMessage(text string) string { return messageEscapes.Replace(text) }
-
-func inProperty(text string) string { return propertyEscapes.Replace(text) }
 
 // mostInMarkdown is how many causes a summary shows.
 const mostInMarkdown = 10
@@ -61,7 +60,7 @@ func (r Report) Markdown(w io.Writer) error {
 			left++
 		default:
 			shown++
-			fmt.Fprintf(&text, "\n**%s** `%s`\n\n%s\n", escapedMarkdown(cause.Cause), cause.ID, fenced(cause.shown()+"\n\ttests:  "+cause.found()))
+			fmt.Fprintf(&text, "\n**%s** `%s`\n\n%s\n", escapedMarkdown(cause.Cause), cause.ID, fenced(cause.shown()))
 		}
 	}
 	if left > 0 {
@@ -79,7 +78,7 @@ func (r Report) Markdown(w io.Writer) error {
 	return err
 }
 
-// escapedMarkdown keeps what a service has sent from being formatted.
+// escapedMarkdown keeps what a service has sent from being formatted: *a* makes \*a\*. It shows the beginning, in one line.
 func escapedMarkdown(text string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "<", "&lt;", "[", `\[`).Replace(scenario.InOneLine([]byte(text)))
 }
