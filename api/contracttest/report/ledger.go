@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"net/http"
 	"slices"
 	"sync"
 
@@ -30,7 +31,7 @@ type Ledger struct {
 	refusing map[string]map[int]string
 	// By operation, the failures that count if it accepts a request.
 	held map[string][]scenario.Failure
-	// By promise that something is refused, the operation.
+	// By promise that something is refused, the operation that must accept something else: see NoteRefusal.
 	refusals map[scenario.Promise]string
 	// Of responses.
 	requests int
@@ -87,7 +88,8 @@ func (l *Ledger) End(why string) {
 	l.end = why
 }
 
-// NoteStatus records the status of a response to an operation; empty: to none of the document.
+// NoteStatus records the status of a response of an operation; empty: of none of the document. Only the first response with a
+// status says something new of the operation.
 func (l *Ledger) NoteStatus(operation string, status int, body []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -96,7 +98,11 @@ func (l *Ledger) NoteStatus(operation string, status int, body []byte) {
 		return
 	}
 	l.statuses[operation] = append(l.statuses[operation], status)
-	l.noteFirst(operation, status, body)
+	if l.accepts(operation, status) {
+		l.release(operation)
+	} else if status < http.StatusInternalServerError {
+		l.noteFirstRefusal(operation, status, body)
+	}
 }
 
 // Statuses returns the statuses that responses to an operation had.
@@ -122,7 +128,7 @@ func (l *Ledger) Has(promise scenario.Promise) bool {
 	return l.observed[promise] != ""
 }
 
-// Fail records that a promise is broken.
+// Fail records that promises are broken. Of several failures of a promise, the last one of those that weigh most stays.
 func (l *Ledger) Fail(failure scenario.Failure, promises ...scenario.Promise) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -173,10 +179,13 @@ func (l *Ledger) NoteRefusal(operation string, promises []scenario.Promise) {
 	}
 }
 
-// whyNothing is why what a test has observed of a promise shows nothing, or nothing. The lock is held.
+// whyNothing is why what tests have observed of a promise shows nothing, or nothing: its operation accepts no request, so that
+// a failure of the promise is held, or a refusal does not keep it. The lock is held.
 func (l *Ledger) whyNothing(promise scenario.Promise) string {
-	operation, isRefusal := l.refusals[promise]
-	if failure, hasFailed := l.failed[promise]; hasFailed && l.isHeld(failure) || isRefusal && !l.isAccepting(operation) {
+	if failure, hasFailed := l.failed[promise]; hasFailed && l.isHeld(failure) {
+		return nothingAccepted
+	}
+	if operation, isRefusal := l.refusals[promise]; isRefusal && !l.isAccepting(operation) {
 		return nothingAccepted
 	}
 	return ""
@@ -220,13 +229,14 @@ func (l *Ledger) Promises() (all []Promise) {
 }
 
 // judged is a promise with what has become of it. Broken has precedence over kept: it is enough that one test
-// has seen it.
+// has seen it. The lock is held.
 func (l *Ledger) judged(promise Promise) Promise {
 	of := promise.Promise
 	nothing := l.whyNothing(of)
-	failure, isBroken := l.failed[of]
-	switch test := l.observed[of]; {
-	case isBroken && !l.isHeld(failure):
+	failure, hasFailed := l.failed[of]
+	test := l.observed[of]
+	switch {
+	case hasFailed && !l.isHeld(failure):
 		promise.State = Broken
 		promise.Why = failure.String()
 		promise.Cause = failure.ID()

@@ -37,8 +37,8 @@ func (l *Ledger) isAccepting(operation string) bool {
 	return slices.ContainsFunc(l.statuses[operation], func(status int) bool { return l.accepts(operation, status) })
 }
 
-// accepts reports whether an operation accepts a request with a status. A redirection that the document does not have may lead
-// to a login.
+// accepts reports whether a status means that an operation has accepted a request. A redirection that the document does not have
+// does not: it may lead to a login.
 func (l *Ledger) accepts(operation string, status int) bool {
 	isRedirection := status/100 == 3
 	return status < http.StatusBadRequest && !(isRedirection && l.isUndocumented(operation, status))
@@ -70,27 +70,27 @@ func (l *Ledger) hold(failures []scenario.Failure) (counted []scenario.Failure) 
 	return counted
 }
 
-// noteFirst keeps the first response with each status of a refusal. After the first success, what was held counts. The lock is held.
-func (l *Ledger) noteFirst(operation string, status int, body []byte) {
-	switch {
-	case l.accepts(operation, status):
-		for _, failure := range l.held[operation] {
-			l.noteFailure(failure)
-		}
-		delete(l.held, operation)
-	case status < http.StatusInternalServerError:
-		if l.refusing[operation] == nil {
-			l.refusing[operation] = map[int]string{}
-		}
-		l.refusing[operation][status] = scenario.InOneLine(body[:min(len(body), mostOfRefusal)])
+// release counts the failures that were held, because their operation has accepted a request. The lock is held.
+func (l *Ledger) release(operation string) {
+	for _, failure := range l.held[operation] {
+		l.noteFailure(failure)
 	}
+	delete(l.held, operation)
+}
+
+// noteFirstRefusal keeps the beginning of the first response of an operation that has a status. The lock is held.
+func (l *Ledger) noteFirstRefusal(operation string, status int, body []byte) {
+	if l.refusing[operation] == nil {
+		l.refusing[operation] = map[int]string{}
+	}
+	l.refusing[operation][status] = scenario.InOneLine(body[:min(len(body), mostOfRefusal)])
 }
 
 // mostOfRefusal is how much of the body of a refusal is shown in a line.
 const mostOfRefusal = 120
 
-// never returns the operations that have accepted no request, and refused some. One that is not implemented has a line of its
-// own, and refuses nothing but what the middleware before it refuses.
+// never returns the operations that have accepted no request, and refused some. It leaves out those that are not implemented:
+// they have a line of their own, and what is refused there is refused by a middleware.
 func (l *Ledger) never(operations []Operation) (all []NeverAccepted) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -195,7 +195,7 @@ func New(of Document, ledger *Ledger) Report {
 	return r
 }
 
-// lost lists what is known and was not found. A reason for something that does not happen any more hides
+// lost lists what is known and was not found: neither a cause, nor a promise that is not tested. A reason for something that does not happen any more hides
 // the day when it comes back.
 func (r Report) lost(known map[string]string) (lost []string) {
 	isFound := map[string]bool{}
@@ -248,15 +248,13 @@ var rows = map[scenario.PromiseKind]string{
 	scenario.NotUnderstood:     "not understood",
 }
 
-// rowOf returns the name of the row that a promise is in.
+// rowOf returns the name of the row that a promise is in. The other rows are called like the first word of the promises in them:
+// "sequence, addThing: a read sees a create" is in the row "sequence".
 func rowOf(p scenario.Promise) string {
 	if p.Kind == scenario.ListedResponse && p.Operation == "" {
 		return "shared responses"
 	}
 	word, _, _ := strings.Cut(nameOf(p), " ")
-	if isOfSeveral(p) {
-		word = "sequence"
-	}
 	return cmp.Or(rows[p.Kind], strings.TrimSuffix(word, ","))
 }
 

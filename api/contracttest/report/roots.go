@@ -33,27 +33,30 @@ func joined(causes []Cause) (all []Cause) {
 	return all
 }
 
-// underTypes gives a value that is accepted the root of values of another type that are accepted in the same place: what is not even
-// of the type is not looked at.
+// underTypes changes the roots of values that are accepted in a place where a value of another type is accepted, too: a service that
+// does not look at the type looks at no other keyword there. They get the root of that value.
 func underTypes(causes []Cause) {
-	roots := map[scenario.Cause]scenario.Cause{}
-	place := func(of scenario.Cause) scenario.Cause {
-		of.Keyword = ""
-		return of
-	}
+	roots := map[scenario.Cause]scenario.Cause{} // by the cause without a keyword
 	for _, cause := range causes {
-		if one := cause.First.Cause; one.Kind == scenario.Accepts && one.Keyword == "type" {
-			roots[place(one)] = cause.First.Root
+		if cause.First.Cause.Kind == scenario.Accepts && cause.First.Cause.Keyword == "type" {
+			roots[withoutKeyword(cause)] = cause.First.Root
 		}
 	}
 	for i, cause := range causes {
-		if root, has := roots[place(cause.First.Cause)]; has {
+		if root, has := roots[withoutKeyword(cause)]; has {
 			causes[i].First.Root = root
 		}
 	}
 }
 
-// join makes one cause of those with one root. Its first failure is that of the one that was found most often.
+// withoutKeyword is the same for all keywords that are broken in one place.
+func withoutKeyword(cause Cause) scenario.Cause {
+	place := cause.First.Cause
+	place.Keyword = ""
+	return place
+}
+
+// join makes one cause of those with one root. Its first failure is that of the part that was found most often.
 func join(root scenario.Cause, parts []Cause) Cause {
 	slices.SortFunc(parts, func(one, other Cause) int {
 		return cmp.Or(cmp.Compare(other.Count, one.Count), cmp.Compare(one.Cause, other.Cause))
