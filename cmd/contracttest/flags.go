@@ -132,31 +132,34 @@ func wrongUsage(_ context.Context, cmd *cli.Command, err error, _ bool) error {
 	return wrong(explainUsage(cmd, err))
 }
 
+// adviceFor says what a flag must be.
+var adviceFor = map[string]string{
+	"max-requests":   "a number of requests, such as 5000",
+	"parallel":       "a number of tests, such as 8",
+	"max-time":       aTime,
+	"timeout":        aTime,
+	"seed":           "the number that an earlier run has printed",
+	"write-baseline": "true or false",
+	"github":         "true or false",
+	"min":            "a number from 0 to 100",
+}
+
 // explainUsage says what to do about a mistake in the flags. The library has no types for these errors, and some have
-// the words of strconv.
+// the words of strconv:
+//
+//	flag provided but not defined: -sed
+//	invalid value "x" for flag -seed: strconv.ParseUint: parsing "x": invalid syntax
 func explainUsage(cmd *cli.Command, err error) error {
-	what, name, isUnknown := strings.Cut(err.Error(), "flag provided but not defined: ")
-	if isUnknown {
+	if _, name, isUnknown := strings.Cut(err.Error(), "flag provided but not defined: "); isUnknown {
 		hint := cli.SuggestFlag(cmd.Flags, strings.TrimLeft(name, "-"), true)
 		if hint != "" {
 			hint = ": did you mean " + hint + "?"
 		}
 		return fmt.Errorf("unknown flag -%s%s (%s --help lists the flags)", name, hint, cmd.FullName())
 	}
-	what, name, isValue := strings.Cut(what, " for flag -")
-	if !isValue {
-		return fmt.Errorf("%w (%s --help lists the flags)", err, cmd.FullName())
+	if wrongValue, rest, isValue := strings.Cut(err.Error(), " for flag -"); isValue {
+		name, _, _ := strings.Cut(rest, ":")
+		return fmt.Errorf("%s for --%s: it must be %s (%s --help lists the flags)", wrongValue, name, adviceFor[name], cmd.FullName())
 	}
-	name, _, _ = strings.Cut(name, ":")
-	advice := map[string]string{
-		"max-requests":   "a number of requests, such as 5000",
-		"parallel":       "a number of tests, such as 8",
-		"max-time":       aTime,
-		"timeout":        aTime,
-		"seed":           "the number that an earlier run has printed",
-		"write-baseline": "true or false",
-		"github":         "true or false",
-		"min":            "a number from 0 to 100",
-	}
-	return fmt.Errorf("%s for --%s: it must be %s (%s --help lists the flags)", what, name, advice[name], cmd.FullName())
+	return fmt.Errorf("%w (%s --help lists the flags)", err, cmd.FullName())
 }

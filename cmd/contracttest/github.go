@@ -36,8 +36,8 @@ func writeForGitHub(w io.Writer, report contracttest.Report, document string, te
 	return summary.Close()
 }
 
-// operationLines returns the line in which each operation begins: by its operationId, or by method and path. The document was
-// read before; where a part of it is another file, there is no line.
+// operationLines returns the line in which each operation begins, by its operationId, or by "GET /things" if it has none. An
+// operation in another file has no line. The document has been read before, so that it is YAML.
 func operationLines(text []byte) map[string]int {
 	var root yaml.Node
 	if err := yaml.Unmarshal(text, &root); err != nil || len(root.Content) == 0 {

@@ -92,7 +92,8 @@ func command() *cli.Command {
 	}
 }
 
-// run tests the service. What is wrong with the command line is found before the first request.
+// run tests the service, writes what it finds, and returns the exit status as an error. What is wrong with the command line is
+// found before the first request.
 func run(ctx context.Context, cmd *cli.Command) error {
 	if cmd.Args().Len() != 2 {
 		return errors.New("give a document and the URL of the service; see contracttest --help")
@@ -162,7 +163,7 @@ func test(ctx context.Context, contract *contracttest.Contract, url string) (con
 	return contract.Run(ctx, contracttest.Target{URL: url})
 }
 
-// showOnly writes one cause and how to repeat it, if it was found.
+// showOnly writes one cause and how to repeat it, if it was found. The id may also be that of one of its places, or of its root.
 func showOnly(w io.Writer, report contracttest.Report, id string) error {
 	for _, cause := range report.Causes {
 		isOfPlace := slices.ContainsFunc(cause.Places, func(place contracttest.Place) bool { return place.ID == id })
@@ -201,11 +202,11 @@ func writeReports(cmd *cli.Command, report contracttest.Report) error {
 
 // status is the exit status of a report, as an error.
 func status(report contracttest.Report) error {
-	broken := 0
+	causes := 0
 	notTested := 0
 	for _, cause := range report.Causes {
 		if cause.Known == "" {
-			broken++
+			causes++
 		}
 	}
 	for _, p := range report.Promises {
@@ -214,8 +215,8 @@ func status(report contracttest.Report) error {
 		}
 	}
 	switch {
-	case broken > 0:
-		return cli.Exit(fmt.Sprintf("contracttest: promises are broken; causes: %d", broken), statusBroken)
+	case causes > 0:
+		return cli.Exit(fmt.Sprintf("contracttest: promises are broken; causes: %d", causes), statusBroken)
 	case notTested > 0:
 		return cli.Exit(fmt.Sprintf("contracttest: promises that are not tested: %d", notTested), statusNotTested)
 	}
@@ -258,9 +259,11 @@ func readBaseline(path string, write bool) (map[string]string, error) {
 		return nil, nil
 	}
 	text, err := os.ReadFile(path)
-	if absent := errors.Is(err, os.ErrNotExist); absent && !write {
+	isAbsent := errors.Is(err, os.ErrNotExist)
+	if isAbsent && !write {
 		return nil, fmt.Errorf("%w; --write-baseline makes it", err)
-	} else if err != nil && !absent {
+	}
+	if err != nil && !isAbsent {
 		return nil, err
 	}
 	known := map[string]string{}
@@ -270,7 +273,7 @@ func readBaseline(path string, write bool) (map[string]string, error) {
 	return known, nil
 }
 
-// writeBaseline writes the ids of what is broken or not tested. What was known keeps its comment.
+// writeBaseline writes the ids of what is broken or not tested. What was known keeps its comment, or goes if it was not found.
 func writeBaseline(path string, report contracttest.Report, known map[string]string) error {
 	var b strings.Builder
 	fmt.Fprintln(&b, "# Known: the ids of causes and of promises that are not tested, each with a comment.")

@@ -158,31 +158,40 @@ func parseHeader(lines []string) (http.Header, error) {
 	return header, nil
 }
 
-// flagOfUser finds a flag in --as. What follows it, up to the next one, is its value, maybe in quotes.
-var flagOfUser = regexp.MustCompile(`\s+(-H|--login|--login-body)\s+`)
-
 // addOther adds the second user of --as, who may log in where the first one does.
 //
 //	--as 'bob: -H Authorization: Bearer …'
 //	--as 'bob: --login /token --login-body user=bob&password=…'
 func addOther(ctx context.Context, cmd *cli.Command, url string, options *contracttest.Options) (err error) {
-	name, rest, _ := strings.Cut(cmd.String("as"), ":")
-	flags, values := flagOfUser.FindAllStringSubmatch(rest, -1), flagOfUser.Split(rest, -1)
-	given := map[string][]string{"--login": {cmd.String("login")}}
-	for i, flag := range flags {
-		given[flag[1]] = append(given[flag[1]], strings.Trim(values[i+1], ` '"`))
-	}
-	login, body := given["--login"], given["--login-body"]
-	switch {
-	case cmd.String("as") == "":
+	as := cmd.String("as")
+	if as == "" {
 		return nil
+	}
+	name, flags, _ := strings.Cut(as, ":")
+	given := flagsOfUser(flags)
+	login := append(given["--login"], cmd.String("login"))[0] // of --as, or else of the first user
+	body, header := given["--login-body"], given["-H"]
+	switch {
 	case len(body) > 0:
-		options.Other.Header, err = loggedIn(ctx, addressOf(login[len(login)-1], url), body[0])
-	case len(given["-H"]) > 0:
-		options.Other.Header, err = parseHeader(given["-H"])
+		options.Other.Header, err = loggedIn(ctx, addressOf(login, url), body[0])
+	case len(header) > 0:
+		options.Other.Header, err = parseHeader(header)
 	default:
-		return fmt.Errorf("--as must be 'NAME: -H HEADER' or 'NAME: --login URL --login-body BODY', got %.20q", cmd.String("as"))
+		return fmt.Errorf("--as must be 'NAME: -H HEADER' or 'NAME: --login URL --login-body BODY', got %.20q", as)
 	}
 	options.Other.Name = name
 	return err
+}
+
+// flagOfUser finds a flag in --as.
+var flagOfUser = regexp.MustCompile(`\s+(-H|--login|--login-body)\s+`)
+
+// flagsOfUser returns the values of the flags in a text: what follows a flag, up to the next one, maybe in quotes.
+func flagsOfUser(text string) map[string][]string {
+	given := map[string][]string{}
+	values := flagOfUser.Split(text, -1)[1:] // what is before the first flag is not a value
+	for i, flag := range flagOfUser.FindAllStringSubmatch(text, -1) {
+		given[flag[1]] = append(given[flag[1]], strings.Trim(values[i], ` '"`))
+	}
+	return given
 }
