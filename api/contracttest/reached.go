@@ -30,7 +30,7 @@ func (p place) name() string {
 	return report.Name(plan.ResponsePromise(p.operation, p.key))
 }
 
-// noteReached notes what a response has reached, and appends what is new to the file of the process.
+// noteReached notes the operation and the status that a response has reached, and appends what is new to the file of the process.
 func (c *Contract) noteReached(x Interaction) {
 	operation := c.document.Serving(x.Method, x.Path)
 	if operation == nil {
@@ -44,13 +44,10 @@ func (c *Contract) noteReached(x Interaction) {
 	}
 }
 
-// appendReached appends a name to the file of the process, if there is a directory for it.
+// appendReached appends a name to the file of the process, if there is one.
 func appendReached(name string) {
 	file, err := coverageFile()
-	if file == nil && err == nil {
-		return
-	}
-	if err == nil {
+	if file != nil {
 		_, err = file.WriteString(name + "\n")
 	}
 	if err != nil {
@@ -58,7 +55,8 @@ func appendReached(name string) {
 	}
 }
 
-// coverageFile is the file of the process, or nil. It stays open as long as the process runs.
+// coverageFile is the file of the process, or nil: without CONTRACT_COVERAGE, or with an error. It stays open as long as the
+// process runs.
 var coverageFile = sync.OnceValues(func() (*os.File, error) {
 	folder := os.Getenv(coverageVariable)
 	if folder == "" {
@@ -107,9 +105,9 @@ func (c *Contract) ReadCoverage(folder string) (Coverage, error) {
 	return c.coverage(reached), nil
 }
 
-// coverage compares the document with names.
+// coverage compares the document with the names of places that were reached.
 func (c *Contract) coverage(reached map[string]bool) (made Coverage) {
-	isListed := map[string]bool{}
+	isOfReached := map[string]bool{} // by name of a status: an operation that has it was reached
 	made.Operations = len(c.document.Operations)
 	for _, operation := range c.document.Operations {
 		isReached := reached[operation.ID]
@@ -120,18 +118,17 @@ func (c *Contract) coverage(reached map[string]bool) (made Coverage) {
 		}
 		for _, key := range operation.Statuses() {
 			name := place{operation, key}.name()
-			switch {
-			case isListed[name]:
-				continue
-			case reached[name]:
-				made.ReachedStatuses++
-			case isReached:
-				made.Unreached = append(made.Unreached, name)
-			}
-			isListed[name] = true
+			isOfReached[name] = isOfReached[name] || isReached
 		}
 	}
-	made.Statuses = len(isListed)
+	made.Statuses = len(isOfReached)
+	for name, isListed := range isOfReached {
+		if reached[name] {
+			made.ReachedStatuses++
+		} else if isListed {
+			made.Unreached = append(made.Unreached, name)
+		}
+	}
 	slices.Sort(made.Unreached)
 	return made
 }
@@ -155,5 +152,5 @@ func (c Coverage) Text(most int, separator string) string {
 	return text
 }
 
-// String is the coverage with every name, in a line each.
+// String is the coverage with every name, each but the first one in a line of its own.
 func (c Coverage) String() string { return c.Text(len(c.Unreached), "\n  ") }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,4 +71,22 @@ func (r ranRequests) Run() int {
 		r.handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, http.NoBody))
 	}
 	return 0
+}
+
+// A status that operations share is listed if one of them was reached, whichever comes first in the document.
+func TestUnreachedSharedStatus(t *testing.T) {
+	t.Parallel()
+	const responses = `{"responses":{"200":{"description":"-"},"500":{"description":"-"}}`
+	c, err := New([]byte(`{"openapi":"3.0.3","info":{"title":"-","version":"1"},"paths":{
+		"/a":{"get":`+responses+`,"operationId":"first"}},
+		"/b":{"get":`+responses+`,"operationId":"second"}}}}`), Options{})
+	must.NoError(t, err)
+	for reached, want := range map[string][]string{
+		"first":  {"any operation, 500", "first, 200", "second"},
+		"second": {"any operation, 500", "first", "second, 200"},
+	} {
+		if got := c.coverage(map[string]bool{reached: true}).Unreached; !slices.Equal(got, want) {
+			t.Errorf("with %s reached, these are not: %q, want %q", reached, got, want)
+		}
+	}
 }
