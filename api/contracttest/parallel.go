@@ -16,45 +16,58 @@ import (
 
 // tryTogether tries tests, at most so many at a time.
 func (c *Contract) tryTogether(ctx context.Context, most int, try func(Case)) {
-	slots := make(chan struct{}, most)
-	var running sync.WaitGroup
-	inTurn := map[string][]Case{} // by area
-	// The tests before have ended when it returns.
-	wait := func() {
-		running.Wait()
-		for _, tests := range inTurn {
-			running.Go(func() {
-				for _, test := range tests {
-					slots <- struct{}{}
-					try(test)
-					<-slots
-				}
-			})
-		}
-		running.Wait()
-		clear(inTurn)
-	}
+	g := together{try: try, slots: make(chan struct{}, most), sequences: map[string][]Case{}}
 	phase := plan.FirstRequests
 	for test := range c.Tests(ctx) {
-		looksAtOthers := test.test.Area != ""
-		if test.test.Phase != phase || len(inTurn) > 0 && !looksAtOthers {
-			wait()
+		area := test.test.Area // empty: a test of one request
+		isAfterSequences := len(g.sequences) > 0 && area == ""
+		if test.test.Phase != phase || isAfterSequences {
+			g.finish()
 			phase = test.test.Phase
 		}
 		switch {
 		case phase == plan.FirstRequests: // which tests come next depends on it
 			try(test)
-		case looksAtOthers:
-			inTurn[test.test.Area] = append(inTurn[test.test.Area], test)
+		case area != "":
+			g.sequences[area] = append(g.sequences[area], test)
 		default:
-			slots <- struct{}{}
-			running.Go(func() {
-				try(test)
-				<-slots
-			})
+			g.begin(test)
 		}
 	}
-	wait()
+	g.finish()
+}
+
+// together are tests that run at the same time, and the sequences that run when these have ended.
+type together struct {
+	try       func(Case)
+	slots     chan struct{} // as many as tests may run
+	running   sync.WaitGroup
+	sequences map[string][]Case // by area
+}
+
+// begin begins a test, when a slot is free.
+func (g *together) begin(test Case) {
+	g.slots <- struct{}{}
+	g.running.Go(func() {
+		g.try(test)
+		<-g.slots
+	})
+}
+
+// finish waits for the tests that were begun, and runs the sequences: those of one area one after the other.
+func (g *together) finish() {
+	g.running.Wait()
+	for _, tests := range g.sequences {
+		g.running.Go(func() {
+			for _, test := range tests {
+				g.slots <- struct{}{}
+				g.try(test)
+				<-g.slots
+			}
+		})
+	}
+	g.running.Wait()
+	clear(g.sequences)
 }
 
 // pairs is a handler whose requests begin two by two. The race detector takes what one request does after another one
@@ -69,7 +82,7 @@ type pairs struct {
 // longestWait is how long a request waits for another one.
 const longestWait = time.Millisecond
 
-// ServeHTTP waits for another request. Nothing orders what the two do then.
+// ServeHTTP waits for another request, but not for long. Nothing orders what the two do then.
 func (p *pairs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if met := p.meet(); met != nil {
 		select {
@@ -81,7 +94,7 @@ func (p *pairs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.next.ServeHTTP(w, r)
 }
 
-// meet lets the request that waits begin, or returns what is closed when another one comes.
+// meet lets the request that waits begin, and returns nil; or, if none waits, returns what is closed when another one comes.
 func (p *pairs) meet() (met chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -94,7 +107,7 @@ func (p *pairs) meet() (met chan struct{}) {
 	return p.waiting
 }
 
-// leave ends the wait of a request.
+// leave ends the wait of a request, unless another one has come meanwhile.
 func (p *pairs) leave(met chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
