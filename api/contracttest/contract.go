@@ -75,9 +75,9 @@ const (
 	reportVariable = "CONTRACT_REPORT"
 )
 
-// New reads a document and those of the options. It fails if one of them is neither OpenAPI 3 nor
-// Swagger 2.0 at all, or if the options name an operation that the document does not have. What else is wrong with a
-// document, or not understood, is not tested in [Contract.Promises].
+// New reads a document, and the earlier ones of the options. It fails if one of them is neither OpenAPI 3 nor
+// Swagger 2.0 at all, or if the options name an operation or a value that the document does not have. What else is
+// wrong with a document, or not understood, is not tested in [Contract.Promises].
 func New(text []byte, o Options) (*Contract, error) {
 	seed, err := seedOfOptions(o)
 	if err != nil {
@@ -88,21 +88,12 @@ func New(text []byte, o Options) (*Contract, error) {
 		return nil, fmt.Errorf("contracttest: the document: %w", err)
 	}
 	read.Base = cmp.Or(strings.TrimSuffix(o.BasePath, "/"), read.Base)
-	earlier := map[string]*document.Document{}
-	for name, text := range o.Earlier {
-		if earlier[name], err = document.Parse(text); err != nil {
-			return nil, fmt.Errorf("contracttest: %s: %w", name, err)
-		}
+	earlier, err := o.earlierDocuments()
+	if err != nil {
+		return nil, err
 	}
-	for _, id := range o.operations() {
-		if read.Operation(id) == nil {
-			return nil, fmt.Errorf("contracttest: the options name the operation %q, but the document has none", id)
-		}
-	}
-	for name := range o.Values {
-		if !read.Names(name) {
-			return nil, fmt.Errorf("contracttest: the options have a value for %q, but the document has no parameter or member of a body with this name", name)
-		}
+	if err := o.checkNames(read); err != nil {
+		return nil, err
 	}
 	chosen, err := o.chosen(read.Operations)
 	if err != nil {
@@ -136,7 +127,8 @@ func New(text []byte, o Options) (*Contract, error) {
 	return c, nil
 }
 
-// runners send the requests of users. What they receive is not judged: another test does that.
+// runners send the requests of users. What they receive is counted and not judged: another test does that. The header of the
+// anonymous user is that of the options without credentials, in which that of the other user differs, too.
 func (c *Contract) runners() map[scenario.User]*run.Runner {
 	bare := maps.Clone(c.options.Header)
 	maps.DeleteFunc(bare, func(name string, _ []string) bool {
@@ -194,17 +186,14 @@ func (c *Contract) Check(t T, x Interaction) {
 // Faults returns what is wrong with a response, and records nothing.
 func (c *Contract) Faults(x Interaction) []Fault { return c.judge.Faults(x) }
 
-// observe judges a response, and records its status and what it shows. What a wrong response shows is not
-// recorded: a promise is kept by right ones.
+// observe judges a response, and records its status and what it shows: that promises are kept, or, if it is wrong, that the
+// promise of this response is broken.
 func (c *Contract) observe(x scenario.Interaction, test string, asked judge.Asked) []scenario.Failure {
-	id := ""
-	if operation := c.document.Find(x.Method, x.Path); operation != nil {
-		id = operation.ID
-	}
-	if isHonest(asked, x.Status) {
-		c.ledger.NoteStatus(id, x.Status, x.Body)
-	} else {
+	operation := c.document.Find(x.Method, x.Path)
+	if operation == nil || hidesAcceptance(asked, x.Status) {
 		c.ledger.NoteStatus("", x.Status, nil)
+	} else {
+		c.ledger.NoteStatus(operation.ID, x.Status, x.Body)
 	}
 	c.noteReached(x)
 	failures := c.judge.Failures(x, test, asked, c.options.Header)
@@ -213,20 +202,20 @@ func (c *Contract) observe(x scenario.Interaction, test string, asked judge.Aske
 		c.ledger.Note(test, c.plan.Shown(x, c.ledger.Has)...)
 		return nil
 	}
-	if operation := c.document.Serving(x.Method, x.Path); operation != nil {
-		if key, described := operation.ResponseAs(x.Status); described != nil {
-			c.ledger.Fail(failures[0], plan.ResponsePromise(operation, key))
+	if serving := c.document.Serving(x.Method, x.Path); serving != nil { // GET, of a HEAD that the document does not have
+		if key, described := serving.ResponseAs(x.Status); described != nil {
+			c.ledger.Fail(failures[0], plan.ResponsePromise(serving, key))
 		}
 	}
 	return failures
 }
 
-// isHonest reports whether a status says whether an operation accepts requests. That of wrong credentials does not, nor
-// the success of a request that only must not end the service: a path that is cut at %00 leads to another operation.
-func isHonest(asked judge.Asked, status int) bool {
+// hidesAcceptance reports whether a status does not say if the operation accepts requests: that of wrong credentials, and the
+// success of a request that only must not end the service. A path that is cut at %00 leads to another operation.
+func hidesAcceptance(asked judge.Asked, status int) bool {
 	isOfCredentials := asked.Violation != nil && asked.Violation.IsOfCredentials()
 	isSurvived := asked.Promise.Duty == scenario.MustSurvive && status < http.StatusBadRequest
-	return !isSurvived && !isOfCredentials
+	return isSurvived || isOfCredentials
 }
 
 // promised lists the promises of the document and of the options.
@@ -293,7 +282,7 @@ func (c *Contract) Main(m interface{ Run() int }) {
 	os.Exit(c.finish(m.Run(), isWholeRun(), os.Stdout))
 }
 
-// finish returns the exit code of the tests.
+// finish writes the report, if it is asked for, and what fails in a whole run, and returns the exit code.
 func (c *Contract) finish(code int, isWhole bool, w io.Writer) int {
 	if path := os.Getenv(reportVariable); path != "" {
 		if err := c.Report().WriteFiles(path, w); err != nil {

@@ -1,10 +1,12 @@
 package contracttest
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"time"
 
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
 	"github.com/plantstore/plantstore/api/contracttest/internal/plan"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
@@ -104,28 +106,44 @@ type Checks struct {
 	Promises map[string]func(x Interaction) bool
 }
 
-// operations lists the operations that the options name.
-func (o Options) operations() (ids []string) {
-	for _, resource := range o.Resources {
-		ids = append(ids, resource.Create)
-		for _, optional := range []string{
-			resource.Read,
-			resource.Replace,
-			resource.Change,
-			resource.Delete,
-		} {
-			if optional != "" {
-				ids = append(ids, optional)
-			}
+// earlierDocuments reads the earlier documents.
+func (o Options) earlierDocuments() (map[string]*document.Document, error) {
+	read := map[string]*document.Document{}
+	for name, text := range o.Earlier {
+		earlier, err := document.Parse(text)
+		if err != nil {
+			return nil, fmt.Errorf("contracttest: %s: %w", name, err)
 		}
+		read[name] = earlier
+	}
+	return read, nil
+}
+
+// checkNames returns an error if the options name what the document does not have: an operation, or the parameter or member of a
+// value.
+func (o Options) checkNames(read *document.Document) error {
+	var optional []string
+	required := slices.Concat(o.Other.Private, o.Other.Shared)
+	for _, resource := range o.Resources {
+		required = append(required, resource.Create)
+		optional = append(optional, resource.Read, resource.Replace, resource.Change, resource.Delete)
 	}
 	for _, list := range o.Lists {
-		ids = append(ids, list.Operation)
-		if list.Create != "" {
-			ids = append(ids, list.Create)
+		required = append(required, list.Operation)
+		optional = append(optional, list.Create)
+	}
+	given := slices.DeleteFunc(optional, func(id string) bool { return id == "" })
+	for _, id := range slices.Concat(required, given) {
+		if read.Operation(id) == nil {
+			return fmt.Errorf("contracttest: the options name the operation %q, but the document has none", id)
 		}
 	}
-	return slices.Concat(ids, o.Other.Private, o.Other.Shared)
+	for name := range o.Values {
+		if !read.Names(name) {
+			return fmt.Errorf("contracttest: the options have a value for %q, but the document has no parameter or member of a body with this name", name)
+		}
+	}
+	return nil
 }
 
 // ofJudge are the options for a judge of responses.
@@ -133,8 +151,8 @@ func (o Options) ofJudge() judge.Settings {
 	return judge.Settings{Rules: o.Rules, Faults: o.Faults}
 }
 
-// Identities begin in one of so many places, with so many between them: a service may have kept what earlier runs have created.
-// They stay small, because some documents bound them.
+// The identities of a run begin at 1,000,000, 1,100,000, 1,200,000 or another one of so many numbers, because a service may have
+// kept what earlier runs have created. They stay small, because some documents bound them.
 const (
 	firstIDs   = 1000
 	betweenIDs = 100_000
