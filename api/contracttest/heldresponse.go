@@ -27,39 +27,37 @@ func (c *Contract) Handler(t T, next http.Handler) http.Handler {
 	})
 }
 
-// recorded calls check with each response of next, before a client has seen the end of it. notChecked is why there is
-// nothing to check, or nothing.
+// recorded calls check with each response of next, before a client has seen the end of it. notChecked is why the response cannot be
+// checked, or nothing.
 func (c *Contract) recorded(next http.Handler, check func(x Interaction, notChecked string)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		kept := &heldResponse{ResponseWriter: w}
-		var writer http.ResponseWriter = kept
+		response := &heldResponse{ResponseWriter: w}
+		var writer http.ResponseWriter = response
 		if _, can := w.(http.Hijacker); can {
-			writer = hijackable{kept}
+			writer = hijackable{response}
 		}
 		sent := &copied{}
 		// What next changes of the request is not what was sent.
 		method, url := r.Method, *r.URL
-		url.Opaque = "" // see sentPath
+		url.Opaque = "" // a server has a path beside it; see sentPath
 		if r.Body != nil && r.Body != http.NoBody {
 			r.Body = readCloser{io.TeeReader(r.Body, sent), r.Body.Close}
 		}
 		next.ServeHTTP(writer, r)
-		if kept.isHijacked {
+		if response.isHijacked {
 			return
 		}
-		kept.begin(http.StatusOK)
+		response.begin(http.StatusOK)
 		// Next need not complete a response that no client waits for. Event streams mostly end so.
-		isAbandoned := r.Context().Err() != nil && !scenario.IsEventStream(kept.header)
-		if isAbandoned {
-			_ = kept.pass()
-			return
+		isAbandoned := r.Context().Err() != nil && !scenario.IsEventStream(response.header)
+		if !isAbandoned {
+			asSent := &http.Request{Method: method, URL: &url, Header: r.Header}
+			body, notChecked := response.plainBody(method)
+			x := c.interaction(asSent, response.status, response.sentHeader(), body)
+			x.RequestBody = sent.bytes()
+			check(x, notChecked)
 		}
-		asSent := &http.Request{Method: method, URL: &url, Header: r.Header}
-		body, notChecked := kept.plainBody(method)
-		x := c.interaction(asSent, kept.status, kept.sentHeader(), body)
-		x.RequestBody = sent.bytes()
-		check(x, notChecked)
-		_ = kept.pass() // a client that has gone away is no fault
+		_ = response.pass() // a client that has gone away is no fault
 	})
 }
 
@@ -86,7 +84,7 @@ func (w *heldResponse) begin(status int) {
 	}
 }
 
-// WriteHeader passes the status on at once. That is not seen before the body is, but for 1xx.
+// WriteHeader passes the status on at once. Clients see one of 1xx at once, and any other one only with the body.
 func (w *heldResponse) WriteHeader(status int) {
 	isFinal := status >= http.StatusOK || status == http.StatusSwitchingProtocols
 	if isFinal {
@@ -195,8 +193,8 @@ func (w *heldResponse) sentHeader() http.Header {
 	return sent
 }
 
-// plainBody is the body that is judged: without its encoding, which clients such as [http.Client] remove by themselves.
-// notChecked is why it cannot be, or nothing. Of a longer event stream the beginning is.
+// plainBody is the body that is judged: without its encoding, which clients such as [http.Client] remove by themselves, and of an
+// event stream that is too long only the beginning. notChecked is why the body cannot be judged, or nothing.
 func (w *heldResponse) plainBody(method string) (body []byte, notChecked string) {
 	encoding := w.header.Get("Content-Encoding")
 	switch {

@@ -9,9 +9,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/plantstore/plantstore/api/contracttest/scenario"
-
 	"github.com/plantstore/plantstore/api/contracttest/internal/run"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
 // Client returns an HTTP client that checks every response. A request that takes
@@ -21,7 +20,8 @@ func (c *Contract) Client(t T) *http.Client {
 }
 
 // Transport checks every response that next returns; next is [http.DefaultTransport] if nil. A longer
-// response than the engine reads fails the test, and is passed on as it is.
+// response than the engine reads fails the test, and is passed on as it is. Of an event stream it checks what was read
+// when the client closes it.
 func (c *Contract) Transport(t T, next http.RoundTripper) http.RoundTripper {
 	return transport{c, t, cmp.Or(next, http.DefaultTransport)}
 }
@@ -112,9 +112,8 @@ func (c *Contract) Judge(report func(x Interaction, fault Fault)) func(*http.Req
 	}
 }
 
-// sentPath is the path of a request line, without the base path of the document. A client
-// sends the opaque part of a URL as it is; a server that reads one has no path. No path
-// is "/" (RFC 9110, section 4.2.3).
+// sentPath is the escaped path of a request without the base path of the document, if it has that: /api/things makes /things. A
+// client sends the opaque part of a URL in place of a path. An empty path is sent as "/" (RFC 9110, section 4.2.3).
 func (c *Contract) sentPath(u *url.URL) string {
 	if u.Opaque != "" {
 		return u.Opaque
@@ -126,14 +125,14 @@ func (c *Contract) sentPath(u *url.URL) string {
 	return cmp.Or(path, "/")
 }
 
-// copied keeps a copy of what is read, as far as it is judged. A response may come while its request is
-// still being sent, so both sides may use it at once.
+// copied keeps a copy of the first MostRead bytes of what is read. A response may come while its request is still being
+// sent, so that one goroutine may write while another one takes the bytes.
 type copied struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
 }
 
-// Write keeps what still has room. It never fails: what is not kept must reach its reader all the same.
+// Write keeps what still has room. It never fails: its reader must get all of it.
 func (c *copied) Write(b []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
