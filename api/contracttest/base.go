@@ -14,9 +14,10 @@ import (
 
 // CheckBase returns an error if nothing at the URL of a target responds as the document says. It sends the plainest
 // request of one operation after the other, until a response has a status of its operation. With a wrong base path,
-// [Contract.Run] would report causes for each operation, and none of them would say why.
+// [Contract.Run] would report causes for each operation, and none of them would say why. It returns nil if there was no
+// response at all: then a run says why.
 func (c *Contract) CheckBase(ctx context.Context, target Target) error {
-	isSent := false
+	hasResponse := false
 	for _, operation := range c.document.Operations {
 		test, canBeSent := c.plan.PlainTest(operation)
 		if !canBeSent {
@@ -28,9 +29,9 @@ func (c *Contract) CheckBase(ctx context.Context, target Target) error {
 		if ctx.Err() != nil || slices.ContainsFunc(statuses, isServed) {
 			return nil
 		}
-		isSent = isSent || len(statuses) > 0
+		hasResponse = hasResponse || len(statuses) > 0
 	}
-	if !isSent {
+	if !hasResponse {
 		return nil
 	}
 	return fmt.Errorf("nothing at %s responds as the document says: is the base path missing?%s", target.URL, c.servers())
@@ -40,14 +41,15 @@ func (c *Contract) CheckBase(ctx context.Context, target Target) error {
 // a service that fails, are there.
 func (c *Contract) isServed(operation *document.Operation, status int, outcome Outcome) bool {
 	isDocumented := operation.Response(status) != nil
-	switch {
-	case status == http.StatusNotFound:
-		// What a path names need not exist, but other paths must. And the service says so as the document has it.
-		isOther := slices.ContainsFunc(outcome.Failures, isOfForm)
-		return isDocumented && !isOther && !slices.ContainsFunc(c.document.Operations, isWhole)
-	case status == http.StatusMethodNotAllowed:
+	switch status {
+	case http.StatusNotFound:
+		// What a parameter of the path names need not exist: then the response is as the document says. Where other paths have no
+		// parameter, these must show that the service is there.
+		isOfDocument := isDocumented && !slices.ContainsFunc(outcome.Failures, isOfForm)
+		return isOfDocument && !slices.ContainsFunc(c.document.Operations, isWhole)
+	case http.StatusMethodNotAllowed:
 		return false
-	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+	case http.StatusUnauthorized, http.StatusForbidden:
 		return true
 	}
 	return isDocumented || status >= http.StatusInternalServerError

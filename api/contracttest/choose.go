@@ -21,17 +21,17 @@ const (
 
 // choice says which operations of a document are tested.
 type choice struct {
-	// Never are operations of which no request is sent, Unwanted those that are only sent where tests of others
-	// need them: by operationId, with the reason.
+	// By operationId, with the reason: no request of an operation in never is sent. Those of one in unwanted are sent only where
+	// tests of other operations need them.
 	never, unwanted map[string]string
 }
 
-// chosen is what the options choose. An error names what is no operation.
+// chosen is what the options choose. It is an error if a pattern of Include or Exclude fits no operation.
 func (o Options) chosen(operations []*document.Operation) (choice, error) {
 	chosen := choice{never: map[string]string{}, unwanted: map[string]string{}}
 	for _, pattern := range slices.Concat(o.Include, o.Exclude) {
-		isIt := func(operation *document.Operation) bool { return isAmong([]string{pattern}, operation) }
-		if !slices.ContainsFunc(operations, isIt) {
+		fits := func(operation *document.Operation) bool { return isAmong([]string{pattern}, operation) }
+		if !slices.ContainsFunc(operations, fits) {
 			return chosen, fmt.Errorf("contracttest: the options include or exclude %q, but no operation has this id, path, method or tag", pattern)
 		}
 	}
@@ -53,7 +53,7 @@ func (o Options) whyNever(operation *document.Operation) string {
 		return leftOut
 	case isNamed(o.Include, operation):
 		return ""
-	case logsOutBy(operation):
+	case endsSession(operation):
 		return logsOut
 	case isDangerous(operation):
 		return dangerous
@@ -77,7 +77,7 @@ func isAmong(patterns []string, operation *document.Operation) bool {
 	})
 }
 
-// isNamed reports whether one of the patterns is an operation, and no other: its id, or its path.
+// isNamed reports whether one of the patterns is the id, the path, or the method and the path of an operation, as "GET /things".
 func isNamed(patterns []string, operation *document.Operation) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
 		return slices.Contains([]string{operation.ID, operation.Template, operation.Method + " " + operation.Template}, pattern)
@@ -87,21 +87,23 @@ func isNamed(patterns []string, operation *document.Operation) bool {
 // wordOfName finds a word of a name such as resetAll, reset_all or /reset.
 var wordOfName = regexp.MustCompile(`[A-Z]?[a-z]+`)
 
-// isDangerous reports whether the name or the path of an operation says that it ends the service, or drops what
-// the service has. In maintenance a service changes nothing until it is told to.
+// isDangerous reports whether the name or the path of an operation that is no read says that it ends the service, drops what
+// the service has, or begins its maintenance, in which it refuses all changes.
 func isDangerous(operation *document.Operation) bool {
 	isRead := slices.Contains([]string{http.MethodGet, http.MethodHead}, operation.Method)
 	return !isRead && hasWord(operation, "shutdown", "terminate", "drop", "reset", "clear", "wipe", "purge", "maintenance")
 }
 
-// logsOutBy reports whether the name or the path of an operation says that it ends a session. Links of pages are why
-// many do that by GET. A path without a parameter that ends with password has that of the user who sends the request.
-func logsOutBy(operation *document.Operation) bool {
-	isPassword := operation.Method != http.MethodGet && len(operation.PathNames) == 0 && strings.HasSuffix(strings.ToLower(operation.Template), "/password")
-	return isPassword || hasWord(operation, "logout", "signout")
+// endsSession reports whether the name or the path of an operation says that it ends the session of the user, also by GET, as
+// links of pages do; or that it changes the password of the user who sends the request: at a path such as /me/password, without
+// a parameter for another user.
+func endsSession(operation *document.Operation) bool {
+	isOwnPassword := strings.HasSuffix(strings.ToLower(operation.Template), "/password") && isWhole(operation)
+	changesPassword := isOwnPassword && operation.Method != http.MethodGet
+	return changesPassword || hasWord(operation, "logout", "signout")
 }
 
-// hasWord reports whether the name or the path of an operation has one of some words.
+// hasWord reports whether the name or the path of an operation has one of some words, in any case.
 func hasWord(operation *document.Operation, words ...string) bool {
 	found := wordOfName.FindAllString(operation.ID+" "+operation.Template, -1)
 	return slices.ContainsFunc(found, func(word string) bool { return slices.Contains(words, strings.ToLower(word)) })
