@@ -19,16 +19,15 @@ import (
 )
 
 // Test runs every generated test on a handler, and t fails for each cause of broken promises, in a subtest for each
-// operation at which it was found.
-// What was inferred from the document and what no test could try is logged. A handler that
-// needs credentials gets them in [Options]:
+// operation at which it was found. What was inferred from the document and what no test could try is logged. A handler
+// that needs credentials gets them in [Options]:
 //
 //	contracttest.Test(t, document, handler, contracttest.Options{
 //		Header: http.Header{"Authorization": {"Bearer " + token}},
 //	})
 func Test(t T, document []byte, handler http.Handler, options ...Options) {
 	t.Helper()
-	c, err := New(document, append(options, Options{})[0])
+	c, err := New(document, firstOf(options))
 	if err != nil {
 		t.Errorf("%v", err)
 		return
@@ -39,23 +38,32 @@ func Test(t T, document []byte, handler http.Handler, options ...Options) {
 	server := httptest.NewServer(handler)
 	defer server.Close()
 	ctx := contextOf(t)
-	// Without an error but that of ctx.
-	shown, _ := c.Run(ctx, Target{URL: server.URL + c.basePath(ctx, server.URL)})
+	shown, _ := c.Run(ctx, Target{URL: server.URL + c.basePath(ctx, server.URL)}) // the error is that of ctx
 	c.tell(t, shown)
 	var overview strings.Builder
 	shown.Overview(&overview)
 	t.Logf("contract: %s", &overview)
 	if shown.NotTested > 0 { // without -v, the log of a test that passes is not shown
-		fmt.Fprintf(os.Stderr, "contract: %s: %d of %d promises are not tested; go test -v says why\n", t.Name(), shown.NotTested, shown.All())
+		fmt.Fprintf(os.Stderr, "contract: %s: %d of %d promises are not tested; go test -v says why\n",
+			t.Name(), shown.NotTested, shown.All())
 	}
 }
 
-// tell fails for what a report has: in a subtest for each operation, and one for the service as a whole, if t has subtests.
+// firstOf returns the options that a function was given, of which there are one or none.
+func firstOf(options []Options) Options {
+	if len(options) == 0 {
+		return Options{}
+	}
+	return options[0]
+}
+
+// tell fails for what a report has: in a subtest for each operation, and one for the service as a whole, if t has subtests. A
+// cause that was found at several operations fails in the subtest of each.
 func (c *Contract) tell(t T, shown Report) {
 	t.Helper()
 	run, hasSubtests := subtests(t)
 	if !hasSubtests {
-		tellOf(t, shown, func(Cause) bool { return true })
+		tellOf(t, shown, shown.Causes)
 		for _, operation := range c.document.Operations {
 			c.tellUnwritten(t, shown, operation.ID)
 		}
@@ -63,17 +71,32 @@ func (c *Contract) tell(t T, shown Report) {
 	}
 	for _, operation := range c.document.Operations {
 		run(operation.ID, func(t T) {
-			tellOf(t, shown, func(cause Cause) bool {
-				return slices.ContainsFunc(cause.Places, func(at Place) bool { return at.Operation == operation.ID })
-			})
+			tellOf(t, shown, causesAt(shown, operation.ID))
 			c.tellUnwritten(t, shown, operation.ID)
 		})
 	}
-	run("the service", func(t T) {
-		tellOf(t, shown, func(cause Cause) bool {
-			return !slices.ContainsFunc(cause.Places, func(at Place) bool { return c.document.Operation(at.Operation) != nil })
-		})
-	})
+	run("the service", func(t T) { tellOf(t, shown, c.causesAtNone(shown)) })
+}
+
+// causesAt returns the causes that were found at an operation.
+func causesAt(shown Report, operation string) (found []Cause) {
+	for _, cause := range shown.Causes {
+		if slices.ContainsFunc(cause.Places, func(at Place) bool { return at.Operation == operation }) {
+			found = append(found, cause)
+		}
+	}
+	return found
+}
+
+// causesAtNone returns the causes that were found at no operation of the document.
+func (c *Contract) causesAtNone(shown Report) (found []Cause) {
+	isOperation := func(at Place) bool { return c.document.Operation(at.Operation) != nil }
+	for _, cause := range shown.Causes {
+		if !slices.ContainsFunc(cause.Places, isOperation) {
+			found = append(found, cause)
+		}
+	}
+	return found
 }
 
 // subtests returns the method Run of a [testing.T], or false if t has none. It is called by reflection, because its parameter has a
@@ -98,11 +121,11 @@ func isVerbose() bool {
 	return verbose != nil && verbose.Value.String() != "false"
 }
 
-// tellOf fails for causes. With -v, it logs how to repeat them.
-func tellOf(t T, shown Report, isWanted func(Cause) bool) {
+// tellOf fails for causes of a report that are not known. With -v, it logs how to repeat them.
+func tellOf(t T, shown Report, causes []Cause) {
 	t.Helper()
-	for _, cause := range shown.Causes {
-		if cause.Known != "" || !isWanted(cause) {
+	for _, cause := range causes {
+		if cause.Known != "" {
 			continue
 		}
 		t.Errorf("contract: %s\n  again:  %s=%d", cause, seedVariable, shown.Seed)
@@ -123,8 +146,8 @@ func (c *Contract) tellUnwritten(t T, shown Report, id string) {
 	}
 }
 
-// basePath is the path of the document's server, unless only without it there is a response. Handlers are
-// often mounted without the base path that the published server has.
+// basePath is the path of the document's server, or empty, if GETs whose path has no parameter find something only
+// without it. Handlers are often mounted without the base path that the published server has.
 func (c *Contract) basePath(ctx context.Context, url string) string {
 	for _, base := range []string{c.document.Base, ""} {
 		for _, operation := range c.document.Operations {
@@ -193,39 +216,37 @@ func (c *Contract) Run(ctx context.Context, target Target) (Report, error) {
 		inTime, cancel = context.WithTimeout(ctx, c.options.Limits.Time)
 		defer cancel()
 	}
-	// Also while the report is made, which needs to know all promises.
+	// A report names every promise, and for that the tests that were not reached must be made. When ctx ends, no more are made,
+	// also while the report is made.
 	defer context.AfterFunc(ctx, c.plan.Stop)()
 	c.tryAll(inTime, target)
 	c.runner.RemoveCreated(ctx, run.Target(target))
+	isCut := inTime.Err() != nil || c.requestsLeft() <= 0
+	if isCut {
+		defer time.AfterFunc(reportTime, c.plan.Stop).Stop()
+	}
 	switch {
 	case ctx.Err() != nil:
 		c.plan.Stop()
 		c.ledger.End(wasStopped)
-	case inTime.Err() != nil, c.requestsLeft() <= 0:
-		if inTime.Err() != nil {
-			c.ledger.End(noTimeLeft)
-		}
-		// A report names every promise, and for that the tests that were not reached must be made.
-		defer time.AfterFunc(reportTime, c.plan.Stop).Stop()
+	case inTime.Err() != nil:
+		c.ledger.End(noTimeLeft)
 	}
 	return c.Report(), context.Cause(ctx)
 }
 
-// tryAll tries every test and records what it shows, until ctx is done, or the only cause that was asked for is found.
+// tryAll tries every test and records what it shows, until ctx is done, no request is left, or the only cause that was asked
+// for is found. A test that does not end before ctx shows nothing.
 func (c *Contract) tryAll(ctx context.Context, target Target) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	only := c.options.Only
-	isAsked := func(failure Failure) bool {
-		return only != "" && slices.Contains([]string{failure.ID(), failure.PlaceID(), failure.Root.ID()}, only)
-	}
 	try := func(test Case) {
 		outcome := test.Try(ctx, target)
 		if ctx.Err() != nil {
 			return
 		}
 		test.record(outcome, test.Name)
-		if slices.ContainsFunc(outcome.Failures, isAsked) {
+		if slices.ContainsFunc(outcome.Failures, c.isOnly) {
 			c.ledger.End(onlyFound)
 			stop()
 		} else if c.requestsLeft() <= 0 {
@@ -240,6 +261,12 @@ func (c *Contract) tryAll(ctx context.Context, target Target) {
 	for test := range c.Tests(ctx) {
 		try(test)
 	}
+}
+
+// isOnly reports whether a failure has the only cause that was asked for: by the id of the cause, of its place or of its root.
+func (c *Contract) isOnly(failure Failure) bool {
+	only := c.options.Only
+	return only != "" && slices.Contains([]string{failure.ID(), failure.PlaceID(), failure.Root.ID()}, only)
 }
 
 // Progress is how far the tests of the contract have come. It may be called while they run.
@@ -264,8 +291,8 @@ func (c *Contract) Tests(ctx context.Context) iter.Seq[Case] {
 	}
 }
 
-// Run runs one test on a target and records what it has shown. A failure with the cause of an earlier one
-// is one line.
+// Run runs one test on a target and records what it has shown. t fails for each failure, with one line if an earlier one has the
+// same cause. A failure that is known is logged, and so is a refusal as long as its operation has accepted nothing.
 func (test Case) Run(t T, target Target) {
 	t.Helper()
 	outcome := test.Try(contextOf(t), target)
@@ -273,7 +300,8 @@ func (test Case) Run(t T, target Target) {
 	for _, failure := range outcome.Failures {
 		id := failure.ID()
 		isFirst := slices.ContainsFunc(fresh, func(other Failure) bool { return other.ID() == id })
-		switch reason := failure.ReasonIn(test.contract.options.Known); {
+		reason := failure.ReasonIn(test.contract.options.Known)
+		switch {
 		case test.contract.ledger.IsHeld(failure):
 			t.Logf("contract: %s: %s accepts nothing so far: %s", test.Name, failure.RefusedBy(), failure)
 		case reason != "":

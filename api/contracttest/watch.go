@@ -41,7 +41,7 @@ func Watch(t T, document []byte, next http.Handler, options ...Options) http.Han
 	if t != nil {
 		t.Helper()
 	}
-	c, err := shared(document, append(options, Options{})[0])
+	c, err := shared(document, firstOf(options))
 	if err == nil {
 		return c.Watch(t, next)
 	}
@@ -69,7 +69,7 @@ type watchedContracts struct {
 	shared map[string][]*Contract // by document, those that Watch has made
 }
 
-// Watched reports on all of them.
+// watched are those on which Watched reports.
 var watched = watchedContracts{shared: map[string][]*Contract{}}
 
 // add adds a contract, once.
@@ -106,7 +106,7 @@ type watcher struct {
 	t        T // nil: there is none, or it has ended
 }
 
-// end ends the test. A testing.T panics if it is told something later.
+// end forgets the test when it ends. A testing.T panics if it is told something later.
 func (w *watcher) end() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -123,7 +123,8 @@ func (w *watcher) name() string {
 	return w.t.Name()
 }
 
-// check judges a response, and tells the test, or else the ledger.
+// check judges a response, and tells the test, or the ledger if there is no test any more. A response that cannot be judged is
+// counted.
 func (w *watcher) check(x Interaction, notChecked string) {
 	if notChecked != "" {
 		w.contract.beyond.add("not checked: " + x.Method + " " + x.Path + ": " + notChecked)
@@ -146,26 +147,27 @@ func (w *watcher) check(x Interaction, notChecked string) {
 type watching struct {
 	given   Options        // as they were given, for a contract that Watch has made
 	untold  *report.Ledger // what no test could be told
-	beyond  *tally
-	reached *sync.Map // of type place: true
+	beyond  *tally         // what is not in the document, or not checked
+	reached *sync.Map      // of type place: true
 }
 
 func newWatching() watching {
 	return watching{untold: report.NewLedger(), beyond: &tally{counts: map[string]int{}}, reached: &sync.Map{}}
 }
 
-// seen judges a response, and returns what is wrong with it and not known. What the document does not have is counted.
+// seen judges a response, and returns what is wrong with it and not known. What the document does not have is a failure only if the
+// rules are exact, and else counted.
 func (c *Contract) seen(x Interaction, test string) (failures []Failure) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			failures = []Failure{c.panicked(x, test, fault)}
 		}
 	}()
-	operation := c.document.Serving(x.Method, x.Path)
-	isExact := c.options.Rules.Exact
-	if operation == nil && !isExact {
-		c.beyond.add("not in the document: " + x.Method + " " + x.Path)
-		return nil
+	if !c.options.Rules.Exact {
+		isInDocument := c.countUndeclared(x)
+		if !isInDocument {
+			return nil
+		}
 	}
 	failures = c.observe(x, test, judge.Asked{})
 	if c.options.Requests {
@@ -175,14 +177,24 @@ func (c *Contract) seen(x Interaction, test string) (failures []Failure) {
 		failures[i].Sent = failure.Sent.Hidden(credentialsOf(x))
 	}
 	c.ledger.NoteFailures(failures)
-	if !isExact {
-		for _, fault := range c.judge.Undeclared(x) {
-			c.beyond.add(fmt.Sprintf("not in the document: %s, %d: %s", operation.ID, x.Status, indexes.ReplaceAllString(fault.Where, "/*$1")))
-		}
-	}
 	return slices.DeleteFunc(failures, func(failure Failure) bool {
 		return failure.ReasonIn(c.options.Known) != ""
 	})
+}
+
+// countUndeclared counts what a response has and the document has not, and reports whether the document has its operation. Items of
+// an array are counted as one: /items/0/size and /items/1/size are /items/*/size.
+func (c *Contract) countUndeclared(x Interaction) bool {
+	operation := c.document.Serving(x.Method, x.Path)
+	if operation == nil {
+		c.beyond.add("not in the document: " + x.Method + " " + x.Path)
+		return false
+	}
+	for _, fault := range c.judge.Undeclared(x) {
+		place := indexes.ReplaceAllString(fault.Where, "/*$1")
+		c.beyond.add(fmt.Sprintf("not in the document: %s, %d: %s", operation.ID, x.Status, place))
+	}
+	return true
 }
 
 // credentialsOf are the headers of a request that no failure shows.
@@ -199,7 +211,8 @@ func credentialsOf(x Interaction) http.Header {
 // indexes finds the indexes of items in a JSON Pointer.
 var indexes = regexp.MustCompile(`/[0-9]+(/|$)`)
 
-// panicked is the failure of a library, or of a function of the options, that panics at a response. Documents are strange.
+// panicked is the failure that a response cannot be judged, because a library, or a function of the options, panics at it. It must
+// not end the test, whose service may be right.
 func (c *Contract) panicked(x Interaction, test string, fault any) Failure {
 	return Failure{
 		Cause:   scenario.Cause{Kind: scenario.WrongBody, Operation: c.judge.Name(x), Status: x.Status, Keyword: "panic"},
@@ -227,7 +240,11 @@ func placeOfPanic() string {
 // mostFailures is how many faults of a response a test shows.
 const mostFailures = 3
 
-// explained is what a test is told of a response: at most five lines.
+// explained is what a test is told of a response, in at most five lines:
+//
+//	getThing, 200: [0123abcd] body /name: minLength: it has 0 characters, got ""
+//		sent: GET http://localhost/things/1
+//		got:  200 application/json {"name":""}
 func explained(operation string, x Interaction, failures []Failure) string {
 	var lines []string
 	for _, failure := range failures[:min(len(failures), mostFailures)] {
@@ -246,7 +263,7 @@ func explained(operation string, x Interaction, failures []Failure) string {
 	return fmt.Sprintf("%s, %d: %s", cmp.Or(operation, "no operation"), x.Status, strings.Join(lines, "\n\t"))
 }
 
-// valueAt is the value in a response at the place that a message begins with, if it is no array or object.
+// valueAt is the value in a response at the place that a message begins with, as "body /name: ", if it is no array or object.
 func valueAt(x Interaction, message string) string {
 	pointer, isOfBody := strings.CutPrefix(message, "body /")
 	pointer, _, hasKeyword := strings.Cut(pointer, ": ")
@@ -264,7 +281,7 @@ func valueAt(x Interaction, message string) string {
 // mostShown is how many bytes of a body a line shows.
 const mostShown = 300
 
-// beginning is the beginning of a body in one line, after a space; of none it is nothing.
+// beginning is the beginning of a body in one line, after a space; of an empty one it is nothing.
 func beginning(body []byte) string {
 	if len(body) == 0 {
 		return ""
@@ -279,7 +296,7 @@ func beginning(body []byte) string {
 	return " " + text
 }
 
-// tally counts lines. It keeps so many different ones only as a person may read.
+// tally counts lines. It leaves out new ones when it has as many as a person may read.
 type tally struct {
 	mu     sync.Mutex
 	counts map[string]int
