@@ -164,8 +164,7 @@ func (c *Contract) seen(x Interaction, test string) (failures []Failure) {
 		}
 	}()
 	if !c.options.Rules.Exact {
-		isInDocument := c.countUndeclared(x)
-		if !isInDocument {
+		if isInDocument := c.countUndeclared(x); !isInDocument {
 			return nil
 		}
 	}
@@ -174,7 +173,7 @@ func (c *Contract) seen(x Interaction, test string) (failures []Failure) {
 		failures = append(failures, c.judge.RequestFailures(x, test)...)
 	}
 	for i, failure := range failures {
-		failures[i].Sent = failure.Sent.Hidden(credentialsOf(x))
+		failures[i].Sent = withoutCredentials(failure.Sent)
 	}
 	c.ledger.NoteFailures(failures)
 	return slices.DeleteFunc(failures, func(failure Failure) bool {
@@ -197,15 +196,9 @@ func (c *Contract) countUndeclared(x Interaction) bool {
 	return true
 }
 
-// credentialsOf are the headers of a request that no failure shows.
-func credentialsOf(x Interaction) http.Header {
-	secret := http.Header{}
-	for _, name := range []string{"Authorization", "Cookie"} {
-		if values := x.RequestHeader[name]; values != nil {
-			secret[name] = values
-		}
-	}
-	return secret
+// withoutCredentials hides the credentials of a request. The tests of a service choose them: they need not be in the options.
+func withoutCredentials(x Interaction) Interaction {
+	return x.Hidden(http.Header{"Authorization": x.RequestHeader["Authorization"], "Cookie": x.RequestHeader["Cookie"]})
 }
 
 // indexes finds the indexes of items in a JSON Pointer.
@@ -218,7 +211,7 @@ func (c *Contract) panicked(x Interaction, test string, fault any) Failure {
 		Cause:   scenario.Cause{Kind: scenario.WrongBody, Operation: c.judge.Name(x), Status: x.Status, Keyword: "panic"},
 		Message: fmt.Sprintf("the response cannot be judged: %v, at %s", fault, placeOfPanic()),
 		Test:    test,
-		Sent:    x.Hidden(c.options.Header),
+		Sent:    withoutCredentials(x.Hidden(c.options.Header)),
 		Rank:    scenario.Response,
 	}
 }

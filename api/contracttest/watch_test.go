@@ -321,4 +321,11 @@ func TestWatchPanics(t *testing.T) {
 			t.Errorf("the test is told %q, without %q", text, want)
 		}
 	}
+	request := httptest.NewRequest("GET", "/things/1", http.NoBody)
+	request.Header.Set("Authorization", "Bearer a-secret")
+	c.Watch(nil, respond(200, `{"id":1,"name":"n"}`, isJSON)).ServeHTTP(httptest.NewRecorder(), request)
+	var out bytes.Buffer
+	if !c.reportWatched(&out, false) || strings.Contains(out.String(), "a-secret") {
+		t.Errorf("the report of a server without a test is %q", &out)
+	}
 }
