@@ -109,7 +109,7 @@ func New(text []byte, o Options) (*Contract, error) {
 		ledger:   report.NewLedger(),
 		watching: newWatching(),
 	}
-	c.judge = judge.New(read, earlier, o.ofJudge())
+	c.judge = judge.New(read, earlier, judge.Settings{Rules: o.Rules, Faults: o.Faults})
 	settings := o.ofPlan(seed, chosen)
 	settings.Left = c.requestsLeft
 	c.plan = plan.New(c.judge, settings)
@@ -265,11 +265,8 @@ func (c *Contract) Report() Report {
 		NotInferred: c.plan.Resources.NotInferred(),
 	}
 	for _, operation := range c.document.Operations {
-		of.Operations = append(of.Operations, report.Operation{
-			ID:      operation.ID,
-			Summary: operation.Method + " " + operation.Template,
-			Needs:   c.plan.Needs(operation),
-		})
+		summary := operation.Method + " " + operation.Template
+		of.Operations = append(of.Operations, report.Operation{ID: operation.ID, Summary: summary, Needs: c.plan.Needs(operation)})
 	}
 	return report.New(of, c.ledger)
 }
@@ -305,13 +302,13 @@ func (c *Contract) finish(code int, isWhole bool, w io.Writer) int {
 // isWholeRun reports whether every test of the package has run. A part of the tests cannot keep all
 // promises, and that is no fault of the service.
 func isWholeRun() bool {
-	for _, name := range []string{"run", "skip", "list", "bench", "fuzz", "fuzzworker", "short"} {
-		chosen := flag.Lookup("test." + name)
-		if chosen != nil && !slices.Contains([]string{"", "false"}, chosen.Value.String()) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc([]string{"run", "skip", "list", "bench", "fuzz", "fuzzworker", "short"}, isSet)
+}
+
+// isSet reports whether a flag of go test is set, as v by -v.
+func isSet(name string) bool {
+	given := flag.Lookup("test." + name)
+	return given != nil && !slices.Contains([]string{"", "false"}, given.Value.String())
 }
 
 // contextOf is the context of a test, if it has one.

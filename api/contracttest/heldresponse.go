@@ -94,7 +94,7 @@ func (w *heldResponse) WriteHeader(status int) {
 }
 
 // Write holds back a part of the body, or passes it on at once if the response was flushed, or is longer than what is kept. In
-// both cases it keeps the part for the check, as far as there is room.
+// both cases it keeps the part for the check, as far as there is room. What was held back before goes first.
 func (w *heldResponse) Write(part []byte) (int, error) {
 	if w.status == 0 {
 		w.begin(http.StatusOK)
@@ -104,7 +104,7 @@ func (w *heldResponse) Write(part []byte) (int, error) {
 	room := scenario.MostRead - w.kept.Len()
 	w.isLonger = w.isLonger || len(part) > room
 	if w.isLonger && !w.isPassing {
-		if err := w.startPassing(); err != nil {
+		if err := w.pass(); err != nil {
 			return 0, err
 		}
 	}
@@ -116,14 +116,9 @@ func (w *heldResponse) Write(part []byte) (int, error) {
 	return w.ResponseWriter.Write(part)
 }
 
-// startPassing passes on what was held back. What follows is passed on at once.
-func (w *heldResponse) startPassing() error {
-	w.isPassing = true
-	return w.pass()
-}
-
-// pass passes on what was held back.
+// pass passes on what was held back. What follows is passed on at once.
 func (w *heldResponse) pass() error {
+	w.isPassing = true
 	held := w.kept.Bytes()[w.passed:]
 	w.passed = w.kept.Len()
 	if w.isImplicit {
@@ -156,7 +151,7 @@ func (w *heldResponse) passImplicit(held []byte) error {
 // FlushError passes on what was held back, for [http.ResponseController].
 func (w *heldResponse) FlushError() error {
 	w.begin(http.StatusOK)
-	if err := w.startPassing(); err != nil {
+	if err := w.pass(); err != nil {
 		return err
 	}
 	return http.NewResponseController(w.ResponseWriter).Flush()

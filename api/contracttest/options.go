@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
-	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
 	"github.com/plantstore/plantstore/api/contracttest/internal/plan"
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
@@ -144,11 +143,6 @@ func (o Options) checkNames(read *document.Document) error {
 		}
 	}
 	return nil
-}
-
-// ofJudge are the options for a judge of responses.
-func (o Options) ofJudge() judge.Settings {
-	return judge.Settings{Rules: o.Rules, Faults: o.Faults}
 }
 
 // The identities of a run begin at 1,000,000, 1,100,000, 1,200,000 or another one of so many numbers, because a service may have

@@ -2,7 +2,6 @@ package contracttest
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"iter"
 	"net/http"
@@ -115,12 +114,6 @@ func subtests(t T) (run func(name string, test func(T)), ok bool) {
 	}, true
 }
 
-// isVerbose reports whether a test runs with -v.
-func isVerbose() bool {
-	verbose := flag.Lookup("test.v")
-	return verbose != nil && verbose.Value.String() != "false"
-}
-
 // tellOf fails for causes of a report that are not known. With -v, it logs how to repeat them.
 func tellOf(t T, shown Report, causes []Cause) {
 	t.Helper()
@@ -129,7 +122,7 @@ func tellOf(t T, shown Report, causes []Cause) {
 			continue
 		}
 		t.Errorf("contract: %s\n  again:  %s=%d", cause, seedVariable, shown.Seed)
-		if script := cause.Script(); script != "" && isVerbose() {
+		if script := cause.Script(); script != "" && isSet("v") {
 			t.Logf("contract: all requests of the test, as a script that needs curl and jq:\n%s", script)
 		}
 	}

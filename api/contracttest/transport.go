@@ -87,12 +87,7 @@ func checkWhenClosed(resp *http.Response, check func(received []byte)) {
 
 // interaction is a request and its response.
 func (c *Contract) interaction(r *http.Request, status int, header http.Header, body []byte) Interaction {
-	x := Interaction{
-		Method:        r.Method,
-		URL:           r.URL.String(),
-		Path:          c.sentPath(r.URL),
-		RequestHeader: r.Header,
-	}
+	x := Interaction{Method: r.Method, URL: r.URL.String(), Path: c.sentPath(r.URL), RequestHeader: r.Header}
 	x.Receive(status, header, body)
 	return x
 }

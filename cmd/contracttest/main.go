@@ -202,8 +202,7 @@ func writeReports(cmd *cli.Command, report contracttest.Report) error {
 
 // status is the exit status of a report, as an error.
 func status(report contracttest.Report) error {
-	causes := 0
-	notTested := 0
+	causes, notTested := 0, 0
 	for _, cause := range report.Causes {
 		if cause.Known == "" {
 			causes++

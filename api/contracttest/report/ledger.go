@@ -74,11 +74,7 @@ type Progress struct{ Operations, Requests, Causes int }
 func (l *Ledger) Progress() Progress {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return Progress{
-		Operations: len(l.statuses),
-		Requests:   l.requests,
-		Causes:     len(l.causes),
-	}
+	return Progress{Operations: len(l.statuses), Requests: l.requests, Causes: len(l.causes)}
 }
 
 // End records why no more tests will run. It is the reason of what is not tested without another one.

@@ -176,10 +176,7 @@ func New(of Document, ledger *Ledger) Report {
 		byName[g.Name] = g
 		r.groups = append(r.groups, g)
 	}
-	service := &group{
-		Name:    "the service",
-		Summary: "paths, methods, sequences, and responses that operations share",
-	}
+	service := &group{Name: "the service", Summary: "paths, methods, sequences, and responses that operations share"}
 	r.groups = append(r.groups, service)
 	for _, promise := range r.Promises {
 		g := service

@@ -61,11 +61,7 @@ func join(root scenario.Cause, parts []Cause) Cause {
 	slices.SortFunc(parts, func(one, other Cause) int {
 		return cmp.Or(cmp.Compare(other.Count, one.Count), cmp.Compare(one.Cause, other.Cause))
 	})
-	whole := Cause{
-		ID:    root.ID(),
-		Cause: CauseText(root),
-		First: parts[0].First,
-	}
+	whole := Cause{ID: root.ID(), Cause: CauseText(root), First: parts[0].First}
 	for _, part := range parts {
 		whole.Count += part.Count
 		whole.Parts = append(whole.Parts, part.Cause)

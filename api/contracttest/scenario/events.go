@@ -40,11 +40,7 @@ func (x Interaction) Events() (events []Event, faults []Fault) {
 			begun = true
 			if unknown := event.add(line); unknown != "" {
 				message := fmt.Sprintf("line %d has the unknown field %.40q", i+1, unknown)
-				faults = append(faults, Fault{
-					Where:   "body",
-					Keyword: EventStream,
-					Message: message,
-				})
+				faults = append(faults, Fault{Where: "body", Keyword: EventStream, Message: message})
 			}
 		}
 	}

@@ -95,7 +95,7 @@ func WrongOf(secret string) string {
 }
 
 // Hidden returns the interaction without the values of some headers of the request, which may be secret.
-// A wrong credential is none, and shows why a service should have refused the request.
+// A value that is nothing but a wrong credential stays: it shows why the service should have refused the request.
 func (x Interaction) Hidden(secret http.Header) Interaction {
 	x.RequestHeader = x.RequestHeader.Clone()
 	for name := range secret {

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"iter"
 	"net/http"
 	"net/url"
@@ -51,7 +52,7 @@ func (t *Trial) endIf(err error) {
 	}
 }
 
-// Check ends the test if there is an error: [Brokenf] or [NotTested]. What is wrong is then wrong with the last response.
+// Check ends the test if there is an error: [Brokenf] or [NotTested]. A failure then shows the last request and its response.
 func (t *Trial) Check(err error) {
 	if err != nil {
 		t.endIf(t.engine.Named(err))
@@ -112,19 +113,11 @@ func (t *Trial) Together(functions ...func(*Trial)) {
 	endings := make(chan error, last)
 	for _, function := range functions[:last] {
 		engine, wrong := t.engine.Beside()
-		go func() {
-			err := Try(engine, function)
-			if err == nil {
-				err = wrong()
-			}
-			endings <- err
-		}()
+		go func() { endings <- cmp.Or(Try(engine, function), wrong()) }()
 	}
 	err := Try(t.engine, functions[last])
 	for range last {
-		if beside := <-endings; err == nil {
-			err = beside
-		}
+		err = cmp.Or(err, <-endings)
 	}
 	t.endIf(err)
 }

@@ -194,9 +194,7 @@ func appendValues(values []uint64, at string, part any) []uint64 {
 }
 
 // hashOf is a value with its place.
-func hashOf(at string, value any) uint64 {
-	return maphash.String(hashSeed, fmt.Sprint(at, "=", value))
-}
+func hashOf(at string, value any) uint64 { return maphash.String(hashSeed, fmt.Sprint(at, "=", value)) }
 
 // timeout is how long a response may usually take.
 func (r *Runner) timeout() time.Duration { return cmp.Or(r.Timeout, DefaultTimeout) }

@@ -74,16 +74,15 @@ func (r *Runner) judge() *judge.Judge { return r.Plan.Judge }
 
 // Run runs a test and returns what it has shown.
 func (r *Runner) Run(ctx context.Context, test plan.Test, target Target) scenario.Outcome {
-	target.URL = strings.TrimSuffix(target.URL, "/")
-	s := &session{
-		Runner: r,
-		ctx:    ctx,
-		target: target,
-		test:   test.Test,
-		draft:  r.Plan.Draft(test.Promise().ID()),
-		steps:  new(steps),
-	}
+	s := r.newSession(ctx, target, test.Promise().ID())
+	s.test = test.Test
 	return s.run()
+}
+
+// newSession returns a session without a test. The values of its requests are drawn for a name.
+func (r *Runner) newSession(ctx context.Context, target Target, name string) *session {
+	target.URL = strings.TrimSuffix(target.URL, "/")
+	return &session{Runner: r, ctx: ctx, target: target, draft: r.Plan.Draft(name), steps: new(steps)}
 }
 
 // run runs a test.
@@ -125,19 +124,12 @@ func (r *Runner) RemoveCreated(ctx context.Context, target Target) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, removeTimeout)
 	defer cancel()
-	target.URL = strings.TrimSuffix(target.URL, "/")
 	if other := r.Users[scenario.Other]; other != nil {
 		other.RemoveCreated(ctx, Target{URL: target.URL, Transport: target.Transport})
 	}
 	left := r.Plan.World.TakeCreated()
 	for _, path := range slices.Sorted(maps.Keys(left)) {
-		s := &session{
-			Runner: r,
-			ctx:    ctx,
-			target: target,
-			draft:  r.Plan.Draft(path),
-			steps:  new(steps),
-		}
+		s := r.newSession(ctx, target, path)
 		if call, isPossible := s.draft.Removal(left[path]); isPossible {
 			_, _ = s.Do(call, scenario.Expectation{})
 			if s.last.Status == 0 { // all others would wait, too

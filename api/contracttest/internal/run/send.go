@@ -36,12 +36,7 @@ func (s *session) send(request scenario.Request) error {
 	if err != nil {
 		return err
 	}
-	x := scenario.Interaction{
-		Method:      request.Method,
-		Path:        request.Path,
-		RequestBody: request.Body,
-		User:        s.user,
-	}
+	x := scenario.Interaction{Method: request.Method, Path: request.Path, RequestBody: request.Body, User: s.user}
 	silent := s.judge().Silent(x)
 	within, err := s.hangs.within(silent.Operation, request, s.timeout())
 	if err != nil {
@@ -96,15 +91,16 @@ func (s *session) noteResponse(operation *document.Operation, request scenario.R
 	return nil
 }
 
-// waitShare is the part of the time that is left of a run that one request may wait for what may be right, one of so many.
+// waitShare bounds how long one request waits for a response that may rightly be slow: a quarter of the time that a run has left.
 const waitShare = 4
 
-// errNotWaited is that a response may have come later. The run has no time to wait for it.
+// errNotWaited means that a response may have come later, but the run has no time to wait for it.
 var errNotWaited = errors.New("not waited for")
 
 const noTimeToWait scenario.NotTested = "there was no response, and no time to wait longer for one: give more as --max-time, in Go Limits.Time of the options"
 
-// inTime is how long a request waits in a run that ends. What accuses a service in the end is waited for as long as always.
+// inTime is how long a request waits: as long as the response may take, but in a run that ends no longer than its share of the time
+// that is left. It is never less than the timeout.
 func (s *session) inTime(within time.Duration) time.Duration {
 	end, ends := s.ctx.Deadline()
 	if !ends {
@@ -113,7 +109,8 @@ func (s *session) inTime(within time.Duration) time.Duration {
 	return min(within, max(time.Until(end)/waitShare, s.timeout()))
 }
 
-// noResponse is what is wrong with a service that gives no response. At the end of a run it has just not come yet.
+// noResponse is what is wrong with a service that gives no response, or why that shows nothing: something else may hold up the
+// response, or the run has ended, or has no time to wait longer.
 func (s *session) noResponse(cause scenario.Cause, request scenario.Request, why error, waited time.Duration) error {
 	rank := scenario.Crash
 	switch {

@@ -212,10 +212,7 @@ func (s *session) Send(request scenario.Request, expect scenario.Expectation) (s
 	if s.requests++; s.requests > mostRequests {
 		return scenario.Interaction{}, scenario.NotTested("it does not come to an end")
 	}
-	s.asked = judge.Asked{
-		Violation: cmp.Or(expect.Violation, expect.Wrong),
-		Promise:   s.firstPromise(),
-	}
+	s.asked = judge.Asked{Violation: cmp.Or(expect.Violation, expect.Wrong), Promise: s.firstPromise()}
 	s.mayBeLimited = expect.MayBeLimited
 	if err := s.sendWhenAllowed(request); err != nil {
 		return scenario.Interaction{}, err
@@ -241,11 +238,7 @@ func (s *session) wrongBeside() error {
 		return nil
 	}
 	first := wrong[0]
-	return scenario.Broken{
-		Cause:   first.Cause,
-		Rank:    first.Rank,
-		Message: fmt.Sprint("meanwhile: ", first.Message),
-	}
+	return scenario.Broken{Cause: first.Cause, Rank: first.Rank, Message: "meanwhile: " + first.Message}
 }
 
 // meets returns an error unless the last response is what was expected.
