@@ -37,9 +37,8 @@ func (c *Contract) recorded(next http.Handler, check func(x Interaction, notChec
 			writer = hijackable{response}
 		}
 		sent := &copied{}
-		// What next changes of the request is not what was sent.
-		method, url := r.Method, *r.URL
-		url.Opaque = "" // a server has a path beside it; see sentPath
+		asSent := r.Clone(r.Context()) // next may change the request
+		asSent.URL.Opaque = ""         // a server has the path as well: see sentPath
 		if r.Body != nil && r.Body != http.NoBody {
 			r.Body = readCloser{io.TeeReader(r.Body, sent), r.Body.Close}
 		}
@@ -51,8 +50,7 @@ func (c *Contract) recorded(next http.Handler, check func(x Interaction, notChec
 		// Next need not complete a response that no client waits for. Event streams mostly end so.
 		isAbandoned := r.Context().Err() != nil && !scenario.IsEventStream(response.header)
 		if !isAbandoned {
-			asSent := &http.Request{Method: method, URL: &url, Header: r.Header}
-			body, notChecked := response.plainBody(method)
+			body, notChecked := response.plainBody(asSent.Method)
 			x := c.interaction(asSent, response.status, response.sentHeader(), body)
 			x.RequestBody = sent.bytes()
 			check(x, notChecked)

@@ -61,6 +61,26 @@ func TestWatchStreams(t *testing.T) {
 	}
 }
 
+// A response is judged with the request that was sent, also if a handler has changed that.
+func TestWatchChangedRequest(t *testing.T) {
+	t.Parallel()
+	c, err := New([]byte(watchDocument), Options{})
+	must.NoError(t, err)
+	changes := func(_ http.ResponseWriter, r *http.Request) {
+		r.Method = "PUT"
+		r.URL.Path = "/other"
+		r.Header.Del("If-None-Match")
+	}
+	var got Interaction
+	handler := c.recorded(http.HandlerFunc(changes), func(x Interaction, _ string) { got = x })
+	request := httptest.NewRequest("GET", "/things/1", http.NoBody)
+	request.Header.Set("If-None-Match", `"a"`)
+	handler.ServeHTTP(httptest.NewRecorder(), request)
+	if got.Method != "GET" || got.Path != "/things/1" || !got.HasRequestHeader("If-None-Match") {
+		t.Errorf("the request is %s %s with %v", got.Method, got.Path, got.RequestHeader)
+	}
+}
+
 // A response that no client waits for is not judged: handlers end it where they are.
 func TestWatchCanceled(t *testing.T) {
 	t.Parallel()
