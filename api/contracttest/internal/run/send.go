@@ -99,8 +99,8 @@ var errNotWaited = errors.New("not waited for")
 
 const noTimeToWait scenario.NotTested = "there was no response, and no time to wait longer for one: give more as --max-time, in Go Limits.Time of the options"
 
-// inTime is how long a request waits: as long as the response may take, but in a run that ends no longer than its share of the time
-// that is left. It is never less than the timeout.
+// inTime is how long a request waits: as long as the response may take. In a run that ends, what may take longer than the timeout
+// gets no more than its share of the time that is left.
 func (s *session) inTime(within time.Duration) time.Duration {
 	end, ends := s.ctx.Deadline()
 	if !ends {
