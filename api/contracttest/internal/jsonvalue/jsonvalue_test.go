@@ -139,6 +139,16 @@ func TestReferences(t *testing.T) {
 	}
 }
 
+// A pointer is split before its last token, and the empty one has none.
+func TestSplit(t *testing.T) {
+	t.Parallel()
+	for pointer, want := range map[string][2]string{"/a/b/c": {"/a/b", "/c"}, "/a": {"", "/a"}, "/a/": {"/a", "/"}, "a": {"", "a"}, "": {"", ""}} {
+		if above, last := jsonvalue.Split(pointer); above != want[0] || last != want[1] {
+			t.Errorf("%q is split into %q and %q", pointer, above, last)
+		}
+	}
+}
+
 // Values differ at the deepest places, and lists of different lengths as a whole.
 func TestDifferences(t *testing.T) {
 	t.Parallel()

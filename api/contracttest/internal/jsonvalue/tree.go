@@ -59,6 +59,12 @@ func Pointer(names ...string) string {
 	return pointer
 }
 
+// Split returns a JSON Pointer without its last token, and that token with its slash: /a/b and /c of /a/b/c.
+func Split(pointer string) (above, last string) {
+	i := max(0, strings.LastIndexByte(pointer, '/'))
+	return pointer[:i], pointer[i:]
+}
+
 // Unescape reads a token of a JSON Pointer in a URL. Braces of paths are often percent-encoded there.
 func Unescape(token string) string { return unescaper.Replace(token) }
 
