@@ -3,6 +3,7 @@ package judge
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -25,10 +26,11 @@ const (
 	unlistedStatus = "responses"
 )
 
-// response checks a response against what the document says for its status.
+// response checks a response against what the document says for its status. A default beside listed successes is for failures
+// only, so it does not describe another success.
 func (j *Judge) response(operation *document.Operation, x scenario.Interaction) []scenario.Fault {
 	described := operation.Response(x.Status)
-	isOfFailures := x.Status/100 == 2 && !operation.Succeeds(x.Status) // a default beside listed successes
+	isOfFailures := x.Status/100 == 2 && !operation.Succeeds(x.Status)
 	if described == nil || isOfFailures {
 		return one("status", unlistedStatus, fmt.Sprintf("the document does not list %d for %s", x.Status, operation.ID))
 	}
@@ -40,8 +42,8 @@ func (j *Judge) response(operation *document.Operation, x scenario.Interaction) 
 	)
 }
 
-// content checks the body of a response, or that it has none. Without content in the document a service may
-// send one, unless the options say otherwise.
+// content checks the body of a response, or that it has none. Where the document has no content, any body is right, unless
+// the options say otherwise.
 func (j *Judge) content(described document.Content, x scenario.Interaction) []scenario.Fault {
 	isUnnamed := len(described) == 0
 	switch {
@@ -88,30 +90,41 @@ func (j *Judge) header(name string, described *document.Header, values []string)
 	if len(values) > 1 && !mayRepeat {
 		return one(where, "schema", "is given more than once")
 	}
-	wanted := described.Schema
-	value, err := ParseText(wanted, values[0])
+	return textFaults(where, described.Schema, values[0])
+}
+
+// textFaults checks the text of a header or a parameter.
+func textFaults(where string, wanted *schema.Schema, text string) []scenario.Fault {
+	value, err := ParseText(wanted, text)
 	if err != nil {
 		return one(where, "type", err.Error())
 	}
 	return schema.Faults(where, wanted, value)
 }
 
-// errNoBoolean means that a text is neither true nor false. strconv would take 1 and T, too.
-var errNoBoolean = errors.New("is not a boolean")
+// What strconv would read otherwise: it takes 1 and T for a boolean, too, and NaN and Inf for a number, which JSON does not have.
+var (
+	errNoBoolean = errors.New("is not a boolean")
+	errInfinite  = errors.New("is not a finite number")
+)
 
-// ParseText reads a value from text as its schema says (style "simple").
+// ParseText reads a value from text as its schema says (style "simple"): 1,2 is an array of two integers.
 func ParseText(wanted *schema.Schema, text string) (value any, err error) {
-	switch {
-	case schema.TypeOf(wanted) == "integer":
+	switch schema.TypeOf(wanted) {
+	case "integer":
 		return strconv.ParseInt(text, 10, 64)
-	case schema.TypeOf(wanted) == "number":
-		return strconv.ParseFloat(text, 64)
-	case schema.TypeOf(wanted) == "boolean":
+	case "number":
+		number, err := strconv.ParseFloat(text, 64)
+		if math.IsNaN(number) || math.IsInf(number, 0) {
+			return nil, errInfinite
+		}
+		return number, err
+	case "boolean":
 		if text != "true" && text != "false" {
 			return nil, errNoBoolean
 		}
 		return text == "true", nil
-	case schema.TypeOf(wanted) == "array":
+	case "array":
 		array := []any{}
 		for part := range strings.SplitSeq(text, ",") {
 			item, wrong := ParseText(schema.Of(wanted.Items2020), strings.TrimSpace(part))
