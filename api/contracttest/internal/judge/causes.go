@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
@@ -23,7 +25,7 @@ type Asked struct {
 	Promise   scenario.Promise    // of the test
 }
 
-// Failures makes failures of the faults of a response. What is secret in the request they do not show.
+// Failures makes failures of the faults of a response. They do not show the secret headers of the request.
 func (j *Judge) Failures(x scenario.Interaction, test string, asked Asked, secret http.Header) (all []scenario.Failure) {
 	for _, fault := range j.Faults(x) {
 		cause, root, rank := j.causeOf(fault, x, asked)
@@ -53,8 +55,8 @@ func (j *Judge) nameWithoutSlash(x scenario.Interaction) string {
 	return j.Name(x)
 }
 
-// CrashOf is the cause of all failures of a service with a status of 500 or more. One mistake makes most of them,
-// whatever the tests were about. That a service is not available is true of all operations (RFC 9110, section 15.6.4).
+// CrashOf is the cause of responses of an operation with a status of 500 or more. One mistake makes most of them, whatever
+// the tests were about. That a service is not available is of no operation alone (RFC 9110, section 15.6.4).
 func CrashOf(operation string, status int) scenario.Cause {
 	if status == http.StatusServiceUnavailable {
 		return scenario.Cause{Kind: scenario.Unavailable, Status: status}
@@ -62,63 +64,68 @@ func CrashOf(operation string, status int) scenario.Cause {
 	return scenario.Cause{Kind: scenario.Crashes, Operation: operation, Status: status}
 }
 
-// crash is the cause of a status of 500 or more.
+// crash is the cause of a status of 500 or more. Its root is what the test has changed in the request, where that may be the
+// reason, or the message of the response.
 func (j *Judge) crash(x scenario.Interaction, asked Asked) (cause, root scenario.Cause) {
 	own := CrashOf(j.nameWithoutSlash(x), x.Status)
 	why := asked.Violation
 	always, _ := j.failing.Load(j.Name(x))
 	switch {
-	case always == x.Status, x.Status == http.StatusServiceUnavailable:
+	case always == x.Status, x.Status == http.StatusServiceUnavailable: // not because of what was changed
 		return own, rootOfCrash(x)
 	case asked.Promise.Kind == scenario.BodyKeyword && asked.Promise.Place != "":
 		return own, cmp.Or(rootOfCrash(x), j.rootOfComponent(x))
 	case why == nil && asked.Promise.Kind == scenario.ParameterKeyword: // one mistake fails on valid values and on others
 		name, _, _ := strings.Cut(asked.Promise.Place, "/")
-		_, root = j.parameterCrash(x, "", name)
-		return own, root
+		return own, rootOfParameter(x, "", name)
 	case why == nil:
 		return own, rootOfCrash(x)
 	case why.IsOfCredentials():
 		return scenario.Cause{Kind: scenario.CredentialsCrash, Status: x.Status}, root
 	case why.Kind == scenario.InvalidParameter:
-		return j.parameterCrash(x, why.In, path.Base(why.Pointer))
+		name := path.Base(why.Pointer)
+		return j.parameterCrash(x, why.In, name), rootOfParameter(x, why.In, name)
 	case why.In == "body" && why.Pointer == "":
 		return own, rootOfBody(x)
 	}
 	return own, rootOfCrash(x)
 }
 
-// parameterCrash is the cause of a crash on a parameter. Operations that share one share the code that reads it; those with one
-// of the same name often do, as filter[eq] and filter[in] do, and all of them what decodes their paths.
-func (j *Judge) parameterCrash(x scenario.Interaction, in, name string) (cause, root scenario.Cause) {
-	cause = CrashOf(j.Name(x), x.Status)
+// parameterCrash is the cause of a crash on a parameter. Operations that share one share the code that reads it.
+func (j *Judge) parameterCrash(x scenario.Interaction, in, name string) scenario.Cause {
 	if j.isShared(x, in, name) {
-		cause = scenario.Cause{Kind: scenario.ParameterCrash, Place: name, Status: x.Status}
+		return scenario.Cause{Kind: scenario.ParameterCrash, Place: name, Status: x.Status}
 	}
-	family, _, _ := strings.Cut(name, "[")
-	root = scenario.Cause{Kind: scenario.ParameterCrash, Place: family, Status: x.Status}
-	for _, value := range []string{"%00", "%FF"} {
+	return CrashOf(j.Name(x), x.Status)
+}
+
+// rootOfParameter is the root of crashes on parameters. Those of one family of names, such as filter[eq] and filter[in], often
+// share the code that reads them, and all operations share the code that decodes a %00 or %FF in the path.
+func rootOfParameter(x scenario.Interaction, in, name string) scenario.Cause {
+	for _, value := range []string{"%FF", "%00"} {
 		if in == "path" && strings.Contains(x.Path, value) {
-			root = scenario.Cause{Kind: scenario.PathCrash, Value: value, Status: x.Status}
+			return scenario.Cause{Kind: scenario.PathCrash, Value: value, Status: x.Status}
 		}
 	}
-	return cause, root
+	family, _, _ := strings.Cut(name, "[")
+	return scenario.Cause{Kind: scenario.ParameterCrash, Place: family, Status: x.Status}
 }
 
 // rootOfComponent is the root of crashes on a member of a body, or nothing: operations that take one component share what reads it.
 func (j *Judge) rootOfComponent(x scenario.Interaction) scenario.Cause {
-	component := schema.PlaceOf(j.taken(x), "").Component
+	component := schema.PlaceOf(j.describedRequest(x), "").Component
 	if component == "" {
 		return scenario.Cause{}
 	}
 	return scenario.Cause{Kind: scenario.Crashes, Component: component, Status: x.Status}
 }
 
-// longestShared is the longest body that different operations get. What is longer is made of the schema of one.
+// longestShared is the length of the longest body that tests send to all operations, such as []. A longer one is made from the
+// schema of one operation.
 const longestShared = 40
 
-// rootOfBody is the root of crashes on a body that is wrong as a whole, such as [] or 1e999: it is read before the code of
-// the operation has it. So is a body that is announced only.
+// rootOfBody is the root of crashes on a body that is wrong as a whole, such as [] or 1e999. Code that all operations share reads
+// it before the code of the operation runs. The same goes for a body that is announced by its Content-Type and not sent.
 func rootOfBody(x scenario.Interaction) scenario.Cause {
 	switch {
 	case len(x.RequestBody) > longestShared:
@@ -134,13 +141,8 @@ func rootOfBody(x scenario.Interaction) scenario.Cause {
 func (j *Judge) causeOf(fault scenario.Fault, x scenario.Interaction, asked Asked) (cause, root scenario.Cause, rank scenario.Rank) {
 	header, isHeader := strings.CutPrefix(fault.Where, "header ")
 	switch {
-	case fault.Where == "status" && x.Status >= http.StatusInternalServerError:
-		cause, root = j.crash(x, asked)
-		return cause, root, scenario.Crash
-	case fault.Where == "status" && fault.Keyword == "paths" && x.Status < http.StatusBadRequest:
-		return j.undocumentedOperation(x), scenario.Cause{Kind: scenario.UndocumentedOperation}, scenario.Behaviour
 	case fault.Where == "status":
-		return ofStatus(j.Name(x), fault, x.Status)
+		return j.ofStatus(fault, x, asked)
 	case fault.Where == "media type":
 		cause = scenario.Cause{Kind: scenario.OtherMediaType, Status: x.Status / 100, Value: x.Header.Get("Content-Type")}
 		return cause, root, scenario.Undocumented
@@ -155,19 +157,25 @@ func (j *Judge) causeOf(fault scenario.Fault, x scenario.Interaction, asked Aske
 }
 
 // ofStatus is the cause of a response that should have another status.
-func ofStatus(operation string, fault scenario.Fault, status int) (cause, root scenario.Cause, rank scenario.Rank) {
+func (j *Judge) ofStatus(fault scenario.Fault, x scenario.Interaction, asked Asked) (cause, root scenario.Cause, rank scenario.Rank) {
 	switch {
+	case x.Status >= http.StatusInternalServerError:
+		cause, root = j.crash(x, asked)
+		return cause, root, scenario.Crash
+	case fault.Keyword == "paths" && x.Status < http.StatusBadRequest:
+		return j.undocumentedOperation(x), scenario.Cause{Kind: scenario.UndocumentedOperation}, scenario.Behaviour
 	case fault.Keyword != unlistedStatus:
 		return scenario.Cause{Kind: scenario.WrongStatus, Keyword: fault.Keyword, Status: fault.Wanted}, root, scenario.Behaviour
-	case status < http.StatusBadRequest:
-		cause, root = undocumentedSuccess(operation, status)
+	case x.Status < http.StatusBadRequest:
+		cause, root = undocumentedSuccess(j.Name(x), x.Status)
 		return cause, root, scenario.Undocumented
 	}
 	root = scenario.Cause{Kind: scenario.UndocumentedStatus}
-	return scenario.Cause{Kind: scenario.UndocumentedStatus, Status: status}, root, scenario.Undocumented
+	return scenario.Cause{Kind: scenario.UndocumentedStatus, Status: x.Status}, root, scenario.Undocumented
 }
 
-// undocumentedOperation is the cause of a success of what the document does not have. Either lacks what the other one has.
+// undocumentedOperation is the cause of a success of a request that no operation of the document serves. It has the method in
+// place of the operation, and the template of the path if the document has that.
 func (j *Judge) undocumentedOperation(x scenario.Interaction) scenario.Cause {
 	cause := scenario.Cause{Kind: scenario.UndocumentedOperation, Operation: x.Method, Place: x.Path}
 	if on := j.operationsOn(x.Path); len(on) > 0 {
@@ -184,9 +192,12 @@ func undocumentedSuccess(operation string, status int) (cause, root scenario.Cau
 	return cause, root
 }
 
-// ofBody is the cause of a wrong body. That members are null where they must not be is mostly a setting of what writes
-// the JSON, and where several members of one form are wrong, another object was sent. Bodies of failures, and those that several
-// operations describe alike, are mostly made in one place of a service.
+// ofBody is the cause of a wrong body: of a component that the document has at the place of the fault, else of a response of the
+// operation. Bodies of failures, and those that several operations describe alike, are of no operation, because they are mostly
+// made in one place of a service.
+//
+// The root is that the whole object has another form, unless the fault is a null: that is mostly a setting of the library that
+// writes the JSON.
 func (j *Judge) ofBody(fault scenario.Fault, x scenario.Interaction) (cause, root scenario.Cause) {
 	cause = scenario.Cause{Kind: scenario.WrongBody, Keyword: fault.Keyword}
 	if place := j.placeInResponse(fault, x); place.Component != "" {
@@ -194,10 +205,10 @@ func (j *Judge) ofBody(fault scenario.Fault, x scenario.Interaction) (cause, roo
 		cause.Place = place.Pointer
 	} else {
 		cause.Status = x.Status
-		cause.Place = indexOrKey.ReplaceAllString(fault.Where, "/*$2")
-	}
-	if cause.Component == "" && x.Status < http.StatusBadRequest && !j.isCommonResponse(x) {
-		cause.Operation = j.Name(x)
+		cause.Place = indexOrKey.ReplaceAllString(fault.Where, "/*$2") // body /items/3/name: body /items/*/name
+		if x.Status < http.StatusBadRequest && !j.isCommonResponse(x) {
+			cause.Operation = j.Name(x)
+		}
 	}
 	root = scenario.Cause{Kind: scenario.WrongForm, Operation: cause.Operation, Component: cause.Component, Status: cause.Status}
 	switch {
@@ -209,20 +220,11 @@ func (j *Judge) ofBody(fault scenario.Fault, x scenario.Interaction) (cause, roo
 	return cause, root
 }
 
-// isCommonResponse reports whether other operations describe the body of a response as that of this one.
+// isCommonResponse reports whether more than a few operations describe the body of a response alike.
 func (j *Judge) isCommonResponse(x scenario.Interaction) bool {
-	own := j.Document.TextOf(j.describedAs(x))
-	same := 0
-	for _, operation := range j.Document.Operations {
-		described := operation.Response(x.Status)
-		if described == nil || own == "" {
-			continue
-		}
-		if found, wrong := contentOf(described.Content, x); wrong == nil && j.Document.TextOf(found.media.Schema) == own {
-			same++
-		}
-	}
-	return same > fewOperations
+	return j.isCommon(j.describedResponse(x), func(operation *document.Operation) *schema.Schema {
+		return describedBy(operation, x)
+	})
 }
 
 // placeInResponse finds the component that says what a fault of a body breaks. Faults that the options find, or clients
@@ -232,43 +234,49 @@ func (j *Judge) placeInResponse(fault scenario.Fault, x scenario.Interaction) sc
 	if !isOfBody {
 		return schema.Place{}
 	}
-	return placeOf(fault, j.describedAs(x))
+	return placeOf(fault, j.describedResponse(x))
 }
 
 // indexOrKey finds what differs from response to response in the place of a fault.
 var indexOrKey = regexp.MustCompile(`/([0-9]+|` + schema.UnknownMember + `)(/|$)`)
 
-// describedAs is the schema that the document has for the body of a response, or nil.
-func (j *Judge) describedAs(x scenario.Interaction) *schema.Schema {
+// describedResponse is the schema that the document has for the body of a response, or nil.
+func (j *Judge) describedResponse(x scenario.Interaction) *schema.Schema {
 	operation := j.Document.Serving(x.Method, x.Path)
 	if operation == nil {
 		return nil
 	}
+	return describedBy(operation, x)
+}
+
+// describedBy is the schema that an operation has for the body of a response, or nil.
+func describedBy(operation *document.Operation, x scenario.Interaction) *schema.Schema {
 	described := operation.Response(x.Status)
 	if described == nil {
 		return nil
 	}
-	found, wrong := contentOf(described.Content, x)
-	if wrong != nil {
+	found, faults := contentOf(described.Content, x)
+	if faults != nil {
 		return nil
 	}
 	return found.media.Schema
 }
 
-// pointerOf is the JSON Pointer in the place of a fault of a body.
+// pointerOf is the JSON Pointer in the place of a fault of a body: /items/0 of "body /items/0".
 func pointerOf(fault scenario.Fault) string {
 	_, pointer, _ := strings.Cut(fault.Where, " ")
 	return pointer
 }
 
-// placeOf finds where the document says what a fault breaks. That a member is required says the object.
+// placeOf finds where the document says what a fault breaks. It says of an object which members are required, so a member that is
+// missing at /items/0/name is /name in the place of /items/0.
 func placeOf(fault scenario.Fault, described *schema.Schema) schema.Place {
 	pointer := pointerOf(fault)
 	if fault.Keyword != "required" {
 		return schema.PlaceOf(described, pointer)
 	}
-	i := strings.LastIndexByte(pointer, '/')
-	place := schema.PlaceOf(described, pointer[:max(i, 0)])
-	place.Pointer += strings.Replace(pointer[max(i, 0):], schema.UnknownMember, "*", 1)
+	object, member := jsonvalue.Split(pointer)
+	place := schema.PlaceOf(described, object)
+	place.Pointer += strings.Replace(member, schema.UnknownMember, "*", 1)
 	return place
 }

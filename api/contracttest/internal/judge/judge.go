@@ -57,7 +57,7 @@ type Judge struct {
 	Earlier  map[string]*document.Document // by name
 	Settings Settings
 
-	open    sync.Map // operations that have not refused one without credentials
+	open    sync.Map // by name, operations that have accepted a request without credentials
 	failing sync.Map // by name, the status with which an operation fails on its plainest request
 }
 
@@ -70,37 +70,37 @@ func New(of *document.Document, earlier map[string]*document.Document, settings 
 	}
 }
 
-// NoteFailing remembers that an operation fails on its plainest request: then it is not what a test has changed that makes
-// it fail with the same status.
+// NoteFailing remembers that an operation fails on its plainest request. Where it fails with the same status on another one,
+// what a test has changed there is not the reason.
 func (j *Judge) NoteFailing(operation string, status int) { j.failing.Store(operation, status) }
 
-// Faults returns the faults of a response. The options come last: what they find is mostly told better by the document.
+// Faults returns the faults of a response. The options come last, because they get what the documents find, and decide.
 func (j *Judge) Faults(x scenario.Interaction) []scenario.Fault {
-	of := scenario.Judged{Interaction: x}
+	judged := scenario.Judged{Interaction: x}
 	if !j.isDocumented(x) {
-		of.Faults, of.Why = j.undocumented(x)
-		return j.byOptions(of)
+		judged.Faults, judged.Why = j.undocumented(x)
+		return j.byOptions(judged)
 	}
 	operation := j.Document.Serving(x.Method, x.Path)
-	of.Operation = operation.ID
-	of.Faults = j.response(operation, x)
+	judged.Operation = operation.ID
+	judged.Faults = j.response(operation, x)
 	for name, earlier := range j.Earlier {
-		of.Faults = append(of.Faults, j.toEarlierClient(earlier, name, x)...)
+		judged.Faults = append(judged.Faults, j.toEarlierClient(earlier, name, x)...)
 	}
-	return j.byOptions(of)
+	return j.byOptions(judged)
 }
 
-// byOptions returns what is wrong with a response in the end.
-func (j *Judge) byOptions(of scenario.Judged) []scenario.Fault {
+// byOptions returns the faults that the options leave of those that the documents find, with those that they add.
+func (j *Judge) byOptions(judged scenario.Judged) []scenario.Fault {
 	if j.Settings.Faults == nil {
-		return of.Faults
+		return judged.Faults
 	}
-	return j.Settings.Faults(of)
+	return j.Settings.Faults(judged)
 }
 
 // Undeclared returns the members of a response that the document does not name.
 func (j *Judge) Undeclared(x scenario.Interaction) []scenario.Fault {
-	described := j.describedAs(x)
+	described := j.describedResponse(x)
 	value, err := x.Value()
 	if described == nil || err != nil {
 		return nil
@@ -116,7 +116,7 @@ func one(where, keyword, message string) []scenario.Fault {
 	return []scenario.Fault{{Where: where, Keyword: keyword, Message: message}}
 }
 
-// require is a fault, unless something is so.
+// require returns a list of one fault, or none if something is so.
 func require(isSo bool, where, keyword, message string) []scenario.Fault {
 	if isSo {
 		return nil

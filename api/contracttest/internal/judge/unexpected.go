@@ -16,36 +16,29 @@ import (
 
 // notRefused is the cause of a request that is not refused as it should be.
 func (j *Judge) notRefused(x scenario.Interaction, why scenario.Violation, promise scenario.Promise) (cause, root scenario.Cause) {
-	cause.Operation = j.nameOrMethod(x)
-	isAccepted := x.Status < http.StatusBadRequest
+	operation := j.nameOrMethod(x)
 	isOfPlace := why.In != "" && promise != (scenario.Promise{})
 	switch {
 	case why.IsOfCredentials():
-		return j.ignoredCredentials(cause.Operation, why.Kind), root
-	case isAccepted && isOfPlace:
+		return j.ignoredCredentials(operation, why.Kind), root
+	case x.Status >= http.StatusBadRequest:
+		return scenario.Cause{Kind: scenario.RefusesOtherwise, Operation: operation, Violation: why.Kind, Status: x.Status}, root
+	case isOfPlace:
 		cause = j.accepted(x, why, promise.Keyword)
 		return cause, rootOfAccepted(cause)
-	case isUnconditional(x):
-		cause.Kind = scenario.FalseConditionIs304
-	case isAccepted && why.Kind == scenario.WrongMediaType:
-		// Media types are looked at in one place.
+	case isFalse304(x):
+		return scenario.Cause{Kind: scenario.FalseConditionIs304, Operation: operation}, root
+	case why.Kind == scenario.WrongMediaType: // one place of a service looks at media types
 		return scenario.Cause{Kind: scenario.AcceptsAnyMediaType}, root
-	case isAccepted && why.Kind == scenario.MissingBody:
-		cause.Kind = scenario.AcceptsNoBody
-		root.Kind = cause.Kind
-	case isAccepted:
-		cause.Kind = scenario.Succeeds
-		cause.Violation = why.Kind
-	default:
-		cause.Kind = scenario.RefusesOtherwise
-		cause.Violation = why.Kind
-		cause.Status = x.Status
+	case why.Kind == scenario.MissingBody:
+		root = scenario.Cause{Kind: scenario.AcceptsNoBody}
+		return scenario.Cause{Kind: scenario.AcceptsNoBody, Operation: operation}, root
 	}
-	return cause, root
+	return scenario.Cause{Kind: scenario.Succeeds, Operation: operation, Violation: why.Kind}, root
 }
 
-// ignoredCredentials is the cause of a request that lacks credentials, or has wrong ones. An operation that needs none
-// cannot see that they are wrong.
+// ignoredCredentials is the cause of a request that is accepted without credentials, or with wrong ones. Where an
+// operation accepts one without any, it does not look at them, and that it accepts wrong ones has the same cause.
 func (j *Judge) ignoredCredentials(operation string, kind scenario.Kind) scenario.Cause {
 	if kind == scenario.NoCredentials {
 		j.open.Store(operation, true)
@@ -56,9 +49,9 @@ func (j *Judge) ignoredCredentials(operation string, kind scenario.Kind) scenari
 	return scenario.Cause{Kind: scenario.IgnoresCredentials, Violation: kind}
 }
 
-// isUnconditional reports whether a response says that nothing has changed, and the request did not ask that: a condition
-// that does not hold was taken for one that asks it (RFC 9110, sections 13.1.1 and 13.1.4).
-func isUnconditional(x scenario.Interaction) bool {
+// isFalse304 reports whether a response is 304 although the request did not ask whether something has changed: its condition,
+// which does not hold, is one of those that lead to 412 (RFC 9110, sections 13.1.1 and 13.1.4).
+func isFalse304(x scenario.Interaction) bool {
 	hasAsked := x.HasRequestHeader("If-None-Match", "If-Modified-Since")
 	return x.Status == http.StatusNotModified && !hasAsked && x.HasRequestHeader("If-Match", "If-Unmodified-Since")
 }
@@ -75,7 +68,8 @@ func rootOfAccepted(cause scenario.Cause) (root scenario.Cause) {
 	return root
 }
 
-// accepted is the cause of a value of a body or a parameter that is accepted although a keyword forbids it.
+// accepted is the cause of a value of a body or a parameter that is accepted although a keyword forbids it. A member that no
+// schema names is a fault of the object that has it.
 func (j *Judge) accepted(x scenario.Interaction, why scenario.Violation, keyword string) scenario.Cause {
 	if why.In != "body" {
 		name := path.Base(why.Pointer)
@@ -87,7 +81,8 @@ func (j *Judge) accepted(x scenario.Interaction, why scenario.Violation, keyword
 	isUnnamed := keyword == "additionalProperties" && !strings.HasSuffix(cause.Place, "/*")
 	switch {
 	case isUnnamed:
-		cause = j.placeInBody(x, strings.TrimSuffix(path.Dir(why.Pointer), "/"), keyword)
+		object, _ := jsonvalue.Split(why.Pointer)
+		cause = j.placeInBody(x, object, keyword)
 	case keyword == "oneOf" && j.isSeveral(x, why.Pointer):
 		keyword = scenario.SeveralOf
 	default:
@@ -98,9 +93,10 @@ func (j *Judge) accepted(x scenario.Interaction, why scenario.Violation, keyword
 	return cause
 }
 
-// isSeveral reports whether a body has an object somewhere that several schemas of a oneOf allow.
+// isSeveral reports whether an object in a body breaks oneOf because several of its schemas allow it. It breaks oneOf anyway,
+// so it is enough that one of them does: exactly one would be right.
 func (j *Judge) isSeveral(x scenario.Interaction, pointer string) bool {
-	described := schema.At(j.taken(x), pointer)
+	described := schema.At(j.describedRequest(x), pointer)
 	body, _ := jsonvalue.Decode(x.RequestBody) // what is no JSON has no object
 	value := jsonvalue.Lookup(body, "#"+pointer)
 	if jsonvalue.Object(value) == nil {
@@ -111,8 +107,8 @@ func (j *Judge) isSeveral(x scenario.Interaction, pointer string) bool {
 	})
 }
 
-// ofParts is the keyword of a part that a value breaks which breaks a keyword of the whole. Tests send there what they
-// have sent to the first part, and that is a value of another type.
+// ofParts is the keyword that a value breaks in the parts of a schema, where a test is about one that combines them. The value
+// that it sends has another type than the first part, and so breaks type.
 func ofParts(keyword string) string {
 	switch keyword {
 	case "oneOf", "anyOf", "allOf", "additionalProperties":
@@ -125,38 +121,43 @@ func ofParts(keyword string) string {
 // is one cause for all operations that take it.
 func (j *Judge) placeInBody(x scenario.Interaction, pointer, keyword string) scenario.Cause {
 	place := schema.Place{Pointer: pointer}
-	if taken := j.taken(x); taken != nil {
-		place = placeOf(scenario.Fault{Where: "body " + pointer, Keyword: keyword}, taken)
+	if described := j.describedRequest(x); described != nil {
+		place = placeOf(scenario.Fault{Where: "body " + pointer, Keyword: keyword}, described)
 	}
 	cause := scenario.Cause{In: "body", Component: place.Component, Place: place.Pointer}
-	isOfOne := place.Component == "" && !j.isCommon(x, pointer)
+	isOfOne := place.Component == "" && !j.isCommonMember(x, pointer)
 	if isOfOne {
 		cause.Operation = j.nameOrMethod(x)
 	}
 	return cause
 }
 
-// fewOperations is how many operations may describe one member alike by chance.
+// isCommonMember reports whether more than a few operations have the same schema in the same place of their bodies.
+func (j *Judge) isCommonMember(x scenario.Interaction, pointer string) bool {
+	own := schema.At(j.describedRequest(x), pointer)
+	return pointer != "" && j.isCommon(own, func(operation *document.Operation) *schema.Schema {
+		return schema.At(operation.BodySchema(), pointer)
+	})
+}
+
+// fewOperations is how many operations may have the same schema in one place by chance.
 const fewOperations = 2
 
-// isCommon reports whether other operations have the same schema in the same place. Authors, and converters, write one
-// schema several times where a component would do.
-func (j *Judge) isCommon(x scenario.Interaction, pointer string) bool {
-	if pointer == "" {
-		return false
-	}
-	own := j.Document.TextOf(schema.At(j.taken(x), pointer))
+// isCommon reports whether more than a few operations have the same schema, which may be nil, in the place that in looks at.
+// Authors, and converters, write one schema several times where a component would do.
+func (j *Judge) isCommon(own *schema.Schema, in func(*document.Operation) *schema.Schema) bool {
+	text := j.Document.TextOf(own)
 	same := 0
 	for _, operation := range j.Document.Operations {
-		if own != "" && j.Document.TextOf(schema.At(operation.BodySchema(), pointer)) == own {
+		if text != "" && j.Document.TextOf(in(operation)) == text {
 			same++
 		}
 	}
 	return same > fewOperations
 }
 
-// taken is the schema of the body that a request must have, or nil.
-func (j *Judge) taken(x scenario.Interaction) *schema.Schema {
+// describedRequest is the schema that the document has for the body of a request, or nil.
+func (j *Judge) describedRequest(x scenario.Interaction) *schema.Schema {
 	operation := j.Document.Serving(x.Method, x.Path)
 	if operation == nil {
 		return nil
@@ -172,8 +173,8 @@ func (j *Judge) ownOperation(x scenario.Interaction, in, name string) string {
 	return j.nameOrMethod(x)
 }
 
-// isShared reports whether other operations have the parameter with a name that a request has in a place, empty: in
-// any place.
+// isShared reports whether another operation has the parameter with a name that a request has in a place, or in any place
+// if in is empty.
 func (j *Judge) isShared(x scenario.Interaction, in, name string) bool {
 	own := j.Document.Serving(x.Method, x.Path)
 	if own == nil {
@@ -181,10 +182,15 @@ func (j *Judge) isShared(x scenario.Interaction, in, name string) bool {
 	}
 	return slices.ContainsFunc(own.Parameters, func(parameter *document.Parameter) bool {
 		isIt := parameter.Name == name && (in == "" || in == parameter.In)
-		return isIt && slices.ContainsFunc(j.Document.Operations, func(other *document.Operation) bool {
-			same := other.Parameter(parameter.In, name)
-			return other != own && same != nil && j.isAlike(parameter, same)
-		})
+		return isIt && j.isOfAnother(parameter, own)
+	})
+}
+
+// isOfAnother reports whether an operation other than its own has a parameter of that name and place that takes the same values.
+func (j *Judge) isOfAnother(parameter *document.Parameter, own *document.Operation) bool {
+	return slices.ContainsFunc(j.Document.Operations, func(other *document.Operation) bool {
+		same := other.Parameter(parameter.In, parameter.Name)
+		return other != own && same != nil && j.isAlike(parameter, same)
 	})
 }
 
@@ -195,49 +201,59 @@ func (j *Judge) isAlike(parameter, other *document.Parameter) bool {
 	return j.Document.TextOf(wanted) == j.Document.TextOf(same)
 }
 
-// wronglyRefused is the cause of a valid request that is refused. A promise, if there is one, is the reason.
+// wronglyRefused is the cause of a valid request that is refused. If there is a promise, the test has changed what that is about
+// in a request that was accepted, so that is the reason.
 func (j *Judge) wronglyRefused(x scenario.Interaction, promise scenario.Promise) (cause, root scenario.Cause) {
 	mustAccept := promise.Duty == scenario.MustAccept
 	switch {
-	case isUnconditional(x):
+	case isFalse304(x):
 		return scenario.Cause{Kind: scenario.FalseConditionIs304, Operation: j.nameOrMethod(x)}, root
 	case promise.Keyword == "additionalProperties":
 		return scenario.Cause{Kind: scenario.RefusesUnnamed, Status: x.Status}, root
 	case mustAccept && promise.Kind == scenario.BodyKeyword && promise.Place != "":
-		root = j.placeInBody(x, promise.Place, "required")
-		root.Kind = scenario.RefusesMember
-		root.Status = x.Status
-		cause = root
-		root.Place = ""
-		if promise.Keyword == "required" && !j.hasMember(x, promise.Place) {
-			cause.Keyword = promise.Keyword
-		}
-		return cause, root
+		return j.refusedMember(x, promise)
 	case mustAccept && promise.Kind == scenario.ParameterKeyword:
 		at := strings.TrimSuffix(promise.Place, "/*") // what takes no item takes no list
 		return scenario.Cause{
 			Kind: scenario.RefusesParameter, Operation: j.ownOperation(x, "", at), Place: at, Status: x.Status,
 		}, root
-	}
-	cause = scenario.Cause{Kind: scenario.RefusesValid, Operation: j.nameOrMethod(x), Status: x.Status}
-	isOfBody := slices.Contains([]int{http.StatusBadRequest, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity}, x.Status)
-	if isOfBody && j.taken(x) != nil && len(x.RequestBody) == 0 {
-		cause.Kind = scenario.RefusesNoBody
+	case j.seemsToNeedBody(x):
 		root = scenario.Cause{Kind: scenario.RefusesNoBody, Status: x.Status}
+		return scenario.Cause{Kind: scenario.RefusesNoBody, Operation: j.nameOrMethod(x), Status: x.Status}, root
+	}
+	return scenario.Cause{Kind: scenario.RefusesValid, Operation: j.nameOrMethod(x), Status: x.Status}, root
+}
+
+// refusedMember is the cause of a valid member of a body that is refused, or without which the body is. Its root is the same without the place.
+func (j *Judge) refusedMember(x scenario.Interaction, promise scenario.Promise) (cause, root scenario.Cause) {
+	root = j.placeInBody(x, promise.Place, "required")
+	root.Kind = scenario.RefusesMember
+	root.Status = x.Status
+	cause = root
+	root.Place = ""
+	if promise.Keyword == "required" && !hasMember(x, promise.Place) {
+		cause.Keyword = promise.Keyword
 	}
 	return cause, root
 }
 
-// hasMember reports whether the body of a request has a place.
-func (j *Judge) hasMember(x scenario.Interaction, place string) bool {
+// seemsToNeedBody reports whether a request without the body that it may have is refused as if that were missing.
+func (j *Judge) seemsToNeedBody(x scenario.Interaction) bool {
+	lacksBody := len(x.RequestBody) == 0 && j.describedRequest(x) != nil
+	return lacksBody && slices.Contains([]int{http.StatusBadRequest, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity}, x.Status)
+}
+
+// hasMember reports whether the body of a request has the member in a place, in which * is any item: /items/*/name.
+func hasMember(x scenario.Interaction, place string) bool {
 	body, _ := jsonvalue.Decode(x.RequestBody) // what is no JSON has no member
-	i := strings.LastIndexByte(place, '/')
-	object := jsonvalue.Object(jsonvalue.Lookup(body, "#"+jsonvalue.First(place[:i])))
-	_, has := object[jsonvalue.Unescape(place[i+1:])]
+	object, member := jsonvalue.Split(place)
+	members := jsonvalue.Object(jsonvalue.Lookup(body, "#"+jsonvalue.First(object)))
+	_, has := members[jsonvalue.Unescape(strings.TrimPrefix(member, "/"))]
 	return has
 }
 
-// isEcho reports whether a wrong body only has what a test has sent, and the service should have refused.
+// isEcho reports whether a wrong body only has what a test has sent, and the service should have refused. The names of the last
+// members are compared: a response may have the member in another place.
 func (j *Judge) isEcho(fault scenario.Fault, x scenario.Interaction, asked Asked) bool {
 	why := asked.Violation
 	isAccepted := why != nil && why.In == "body" && x.Status < http.StatusBadRequest
