@@ -13,7 +13,7 @@ import (
 // toEarlierClient checks a response as a client of an earlier document reads it: a status that the earlier
 // document has must match it, members may have been added since. So a change that breaks a client is found
 // by the responses, and not only by comparing documents.
-func (j *Judge) toEarlierClient(earlier *document.Document, name string, x scenario.Interaction) (faults []scenario.Fault) {
+func (j *Judge) toEarlierClient(earlier *document.Document, name string, x scenario.Interaction) []scenario.Fault {
 	operation := earlier.Find(x.Method, x.Path)
 	if operation == nil {
 		return nil
@@ -28,16 +28,15 @@ func (j *Judge) toEarlierClient(earlier *document.Document, name string, x scena
 	if described == nil {
 		return one(prefix+"status", unlistedStatus, fmt.Sprintf("%d is unknown", x.Status))
 	}
-	if isRead := len(described.Content) > 0 && !hasNoBody(x.Status); !isRead {
-		return nil
+	if len(described.Content) == 0 || hasNoBody(x.Status) {
+		return nil // the client reads no body
 	}
-	found, wrong := contentOf(described.Content, x)
-	if wrong == nil {
-		_, wrong = j.value(found, x)
+	found, faults := contentOf(described.Content, x)
+	if faults == nil {
+		_, faults = found.value(x)
 	}
-	for _, fault := range wrong {
-		fault.Where = prefix + fault.Where
-		faults = append(faults, fault)
+	for i := range faults {
+		faults[i].Where = prefix + faults[i].Where
 	}
 	return faults
 }
