@@ -16,9 +16,10 @@ import (
 // challengeToken is a token (RFC 9110, section 5.6.2).
 const challengeToken = "[!#$%&'*+.^_|~0-9A-Za-z`-]+"
 
-// The text between the commas of a WWW-Authenticate header, as in Bearer realm="x",
-// error="y": a scheme, a parameter or a token of it, or both (RFC 9110, section 11.6.1).
-// Texts in quotes are made empty before.
+// What is between the commas of a WWW-Authenticate header is a scheme, a parameter, or both; a scheme may have a token in
+// place of parameters (RFC 9110, section 11.6.1). Texts in quotes are made empty before.
+//
+//	Bearer realm="x", error="y", Negotiate abc=      Bearer realm="" | error="" | Negotiate abc=
 var (
 	quotedText  = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 	inChallenge = regexp.MustCompile(`^(?:(` + challengeToken + `)(?: +|$))?` +
@@ -26,7 +27,8 @@ var (
 )
 
 // parseChallenges returns the schemes of a WWW-Authenticate header, in lower case, or an error if it does
-// not parse. The grammar is ambiguous at commas, which separate challenges as well as their parameters.
+// not parse. The grammar is ambiguous at commas, which separate challenges as well as their parameters: what has no scheme
+// must be a further parameter of the last one.
 func parseChallenges(header string) (schemes []string, err error) {
 	var parameters []string // of the last scheme
 	for part := range strings.SplitSeq(quotedText.ReplaceAllString(header, `""`), ",") {
@@ -40,12 +42,12 @@ func parseChallenges(header string) (schemes []string, err error) {
 		}
 		scheme := strings.ToLower(match[1])
 		parameter := strings.ToLower(match[2])
-		continues := parameter != "" && len(parameters) > 0
+		isFurther := parameter != "" && len(parameters) > 0
 		switch {
 		case scheme != "":
 			schemes = append(schemes, scheme)
 			parameters = nil
-		case !continues:
+		case !isFurther:
 			return nil, fmt.Errorf("%q is not a list of challenges", header)
 		}
 		if slices.Contains(parameters, parameter) {

@@ -13,39 +13,51 @@ import (
 // Much of what goes wrong in a service is outside its document: a path with a slash too many, or a method
 // that the document does not have. OpenAPI says nothing about it, but HTTP does.
 
-// isDocumented reports whether an operation must describe the response. HEAD is described by GET, but a
-// service need not offer it. Routers answer HEAD by themselves more often than authors write it down.
+// isDocumented reports whether an operation must describe the response. GET describes the response to HEAD, too. But a 405 says
+// that the service does not offer HEAD, which it need not unless the options say so: then only an operation with that method
+// describes it.
 func (j *Judge) isDocumented(x scenario.Interaction) bool {
 	mayLackHead := !j.Settings.Rules.Head
 	if mayLackHead && x.Status == http.StatusMethodNotAllowed {
-		return j.Document.Find(x.Method, x.Path) != nil // GET serves HEAD, but is not it
+		return j.Document.Find(x.Method, x.Path) != nil
 	}
 	return j.Document.Serving(x.Method, x.Path) != nil
 }
 
-// undocumented checks responses that no operation of the document describes, and says why there is none:
-//
-//   - an unknown path is 404, or 405 where only a page is;
-//   - a known path with a method that it does not offer is 404, or 405 with Allow;
-//   - OPTIONS of a known path, if the options promise it, is 204 with Allow.
+// undocumented checks a response that no operation of the document describes, and says why the request must be refused; nil:
+// it need not be.
 func (j *Judge) undocumented(x scenario.Interaction) (faults []scenario.Fault, why *scenario.Violation) {
-	isKnown := len(j.operationsOn(x.Path)) > 0
 	switch {
 	case j.isPage(x):
 		return nil, nil
-	case !isKnown && x.Status == http.StatusMethodNotAllowed && !j.exact(): // a page may be there
+	case len(j.operationsOn(x.Path)) == 0:
+		return j.unknownPath(x)
+	}
+	return j.unknownMethod(x)
+}
+
+// unknownPath checks the response for a path that the document does not have: it must be 404. Unless the options say otherwise,
+// it may be 405, where a page has the path.
+func (j *Judge) unknownPath(x scenario.Interaction) (faults []scenario.Fault, why *scenario.Violation) {
+	switch {
+	case x.Status == http.StatusMethodNotAllowed && !j.exact():
 		return nil, &scenario.Violation{Kind: scenario.UnknownPath}
-	case !isKnown && j.mayBeServed(x):
+	case j.mayBeServed(x):
 		return noFailure("paths", x), nil
-	case !isKnown:
-		return refused(scenario.UnknownPath, x)
+	}
+	return refused(scenario.UnknownPath, x)
+}
+
+// unknownMethod checks the response to a method that a path does not have: it must be 405 with Allow (RFC 9110, section 15.5.6).
+// Unless the options say otherwise, it may be 404.
+func (j *Judge) unknownMethod(x scenario.Interaction) (faults []scenario.Fault, why *scenario.Violation) {
+	switch {
 	case x.Method == http.MethodOptions:
 		return j.optionsOfPath(x), nil
 	case x.Status == http.StatusNotFound && !j.exact():
 		return nil, &scenario.Violation{Kind: scenario.UnknownMethod}
 	}
 	faults, why = refused(scenario.UnknownMethod, x)
-	// A 405 must say which methods the path offers (RFC 9110, section 15.5.6).
 	if x.Status == http.StatusMethodNotAllowed {
 		faults = append(faults, j.allow(x)...)
 	}
@@ -66,7 +78,7 @@ func (j *Judge) isPage(x scenario.Interaction) bool {
 	return isHTML && isRead && x.Status == http.StatusOK && !j.exact()
 }
 
-// refused checks that a request is refused that no operation serves.
+// refused checks that a request that no operation serves is refused, for an unknown path or an unknown method.
 func refused(kind scenario.Kind, x scenario.Interaction) ([]scenario.Fault, *scenario.Violation) {
 	why := &scenario.Violation{Kind: kind}
 	if why.Allows(x.Status) {
@@ -76,14 +88,14 @@ func refused(kind scenario.Kind, x scenario.Interaction) ([]scenario.Fault, *sce
 	return wrongStatus("paths", wanted, fmt.Sprintf("must be %d: the document has no such operation", wanted)), why
 }
 
-// noFailure checks a response of which no more is known than that the service must not fail. That it knows
-// no such method is no failure (RFC 9110, section 15.6.2).
+// noFailure checks a response of which no more is known than that the service must not fail. A 501 is no failure: it says that the
+// service does not know the method (RFC 9110, section 15.6.2).
 func noFailure(keyword string, x scenario.Interaction) []scenario.Fault {
 	isFailure := x.Status >= http.StatusInternalServerError && x.Status != http.StatusNotImplemented
 	return require(!isFailure, "status", keyword, "is a failure of the service")
 }
 
-// optionsOfPath checks the response to OPTIONS, of which only the options know what it must be.
+// optionsOfPath checks the response to OPTIONS. It must be 204 with Allow if the options promise that, else anything but a failure.
 func (j *Judge) optionsOfPath(x scenario.Interaction) []scenario.Fault {
 	if !j.Settings.Rules.Options {
 		return noFailure("OPTIONS", x)
@@ -100,8 +112,8 @@ func wrongStatus(keyword string, wanted int, message string) []scenario.Fault {
 	return []scenario.Fault{{Where: "status", Keyword: keyword, Message: message, Wanted: wanted}}
 }
 
-// allow fails unless there is an Allow header with the methods of the path. It may list others, which a request with that method
-// shows, unless the options say that everything must be as HTTP says.
+// allow checks that an Allow header lists the methods of the path, each once. If the options are exact, it must list no other one
+// but those that HTTP or another template explains. Otherwise it may: a request with that method shows whether it is right.
 func (j *Judge) allow(x scenario.Interaction) []scenario.Fault {
 	lines := x.Header.Values("Allow")
 	isOne := len(lines) == 1 || !j.exact() // several are one list (RFC 9110, section 5.3)
@@ -109,7 +121,7 @@ func (j *Judge) allow(x scenario.Interaction) []scenario.Fault {
 		return one("header Allow", "required", "must be given exactly once")
 	}
 	required, allowed := j.offered(x.Path)
-	var listed []string // without what may be listed and need not be
+	var listed []string // without those that may be listed and need not be: GET of "GET, HEAD"
 	for method := range strings.SplitSeq(strings.Join(lines, ","), ",") {
 		method = strings.TrimSpace(method)
 		mayBeListed := slices.Contains(allowed, method) || !j.exact()
@@ -133,7 +145,6 @@ func (j *Judge) offered(path string) (required, allowed []string) {
 		}
 		allowed = append(allowed, operation.Method)
 	}
-	allowed = append(allowed, required...)
 	if slices.Contains(allowed, http.MethodGet) {
 		allowed = append(allowed, http.MethodHead)
 	}
