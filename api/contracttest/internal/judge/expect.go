@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 
@@ -11,9 +12,9 @@ import (
 // the document lists: a document that lists 500 does not make a crash right. That the status is documented is a
 // question of its own (response.go).
 
-// broken says what is wrong with a service that has responded, as an error. A status of 500 or more is
-// a crash, whatever was expected.
-func (j *Judge) broken(x scenario.Interaction, asked Asked, broken scenario.Broken) error {
+// unlessCrashed returns an error that says what is wrong with a response. A status of 500 or more is a crash, whatever was
+// expected.
+func (j *Judge) unlessCrashed(broken scenario.Broken, x scenario.Interaction, asked Asked) error {
 	if x.Status >= http.StatusInternalServerError {
 		return j.Crashed(x, asked, broken.Message)
 	}
@@ -21,12 +22,7 @@ func (j *Judge) broken(x scenario.Interaction, asked Asked, broken scenario.Brok
 }
 
 // nameOrMethod is the name of the operation that a request was for, or its method.
-func (j *Judge) nameOrMethod(x scenario.Interaction) string {
-	if operation := j.Document.Serving(x.Method, x.Path); operation != nil {
-		return operation.ID
-	}
-	return x.Method
-}
+func (j *Judge) nameOrMethod(x scenario.Interaction) string { return cmp.Or(j.Name(x), x.Method) }
 
 // Crashed says that a response is a failure of the service.
 func (j *Judge) Crashed(x scenario.Interaction, asked Asked, message string) error {
@@ -34,37 +30,32 @@ func (j *Judge) Crashed(x scenario.Interaction, asked Asked, message string) err
 	return scenario.Broken{Cause: cause, Root: root, Rank: scenario.Crash, Message: message}
 }
 
-// Silent is the cause of requests that got no response, of which nothing more is known.
+// Silent is the cause of a request that got no response. Nothing more is known of it.
 func (j *Judge) Silent(x scenario.Interaction) scenario.Cause {
 	return scenario.Cause{Kind: scenario.NoResponse, Operation: j.nameOrMethod(x)}
 }
 
-// Accepted returns an error unless a response is a success of the operation, or the request had a condition
-// that does not hold. A 412 is a success of a request that asked for one. promise is what the request was made
-// for, if that may be why it is refused.
+// Accepted returns an error unless a response is a success of the operation, or says that a condition of the request does not
+// hold. promise is what the request was made for, if that may be why it is refused.
 func (j *Judge) Accepted(x scenario.Interaction, promise scenario.Promise) error {
-	if holdsNot(x) {
-		return nil
-	}
 	operation := j.Document.Serving(x.Method, x.Path)
 	isSuccess := operation == nil || operation.Succeeds(x.Status)
 	switch {
-	case isSuccess && x.Status < http.StatusBadRequest:
+	case isFalseCondition(x), isSuccess && x.Status < http.StatusBadRequest:
 		return nil
 	case j.leadsElsewhere(x):
 		return elsewhere
-	}
-	if x.Status >= http.StatusOK && x.Status < http.StatusMultipleChoices {
+	case x.Status/100 == 2:
 		cause, root := undocumentedSuccess(j.nameOrMethod(x), x.Status)
 		return scenario.Broken{Cause: cause, Root: root, Rank: scenario.Undocumented, Message: "no success of the document has this status"}
 	}
 	cause, root := j.wronglyRefused(x, promise)
-	return j.broken(x, Asked{Promise: promise}, scenario.Broken{
+	return j.unlessCrashed(scenario.Broken{
 		Cause: cause, Root: root, Rank: scenario.Behaviour, Message: "the request is valid, but was refused",
-	})
+	}, x, Asked{Promise: promise})
 }
 
-// elsewhere is why a redirection that the document does not have shows nothing but that: it neither accepts nor refuses.
+// elsewhere is why a test ends at a redirection that the document does not list: that neither accepts nor refuses the request.
 const elsewhere scenario.NotTested = "the response leads elsewhere, and the document does not say so"
 
 // leadsElsewhere reports whether a response is a redirection that the document does not have, as a page of a login is.
@@ -73,9 +64,8 @@ func (j *Judge) leadsElsewhere(x scenario.Interaction) bool {
 	return x.Status/100 == 3 && x.Header.Get("Location") != "" && operation != nil && !operation.Lists(x.Status)
 }
 
-// holdsNot reports whether a response says that a condition of the request does not hold (RFC 9110,
-// section 13.2).
-func holdsNot(x scenario.Interaction) bool {
+// isFalseCondition reports whether a response says that a condition of the request does not hold (RFC 9110, section 13.2).
+func isFalseCondition(x scenario.Interaction) bool {
 	switch x.Status {
 	case http.StatusPreconditionFailed:
 		return x.HasRequestHeader("If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since")
@@ -85,8 +75,8 @@ func holdsNot(x scenario.Interaction) bool {
 	return false
 }
 
-// Refused returns an error unless a response refuses a request for a reason. promise is what the test is
-// about. The status alone decides; what the response says of the reason, only the options can judge.
+// Refused returns an error unless a response refuses a request for a reason. promise is what the test is about. The status
+// decides whether it is that reason; what the response says of it, only the options can judge.
 func (j *Judge) Refused(x scenario.Interaction, why scenario.Violation, promise scenario.Promise) error {
 	if j.leadsElsewhere(x) {
 		return elsewhere
@@ -94,19 +84,21 @@ func (j *Judge) Refused(x scenario.Interaction, why scenario.Violation, promise 
 	if !why.Allows(x.Status) {
 		message := fmt.Sprintf("the request must be refused (%s) with one of %v", why.Kind, why.Statuses())
 		if x.Status >= http.StatusInternalServerError {
-			return j.Crashed(x, Asked{&why, promise}, message)
+			return j.Crashed(x, Asked{Violation: &why, Promise: promise}, message)
 		}
 		cause, root := j.notRefused(x, why, promise)
 		return scenario.Broken{Cause: cause, Root: root, Rank: scenario.Behaviour, Message: message}
 	}
-	for _, fault := range j.byOptions(scenario.Judged{Interaction: x, Operation: j.Name(x), Why: &why}) {
-		return j.broken(x, Asked{&why, promise}, scenario.Broken{
-			Cause: scenario.Cause{
-				Kind: scenario.WrongRefusal, Operation: j.nameOrMethod(x), Violation: why.Kind, Place: fault.Where, Keyword: fault.Keyword,
-			},
-			Rank:    scenario.Response,
-			Message: fmt.Sprintf("the request was refused (%s), but %s", why.Kind, fault),
-		})
+	faults := j.byOptions(scenario.Judged{Interaction: x, Operation: j.Name(x), Why: &why})
+	if len(faults) == 0 {
+		return nil
 	}
-	return nil
+	fault := faults[0] // an error has one cause
+	return j.unlessCrashed(scenario.Broken{
+		Cause: scenario.Cause{
+			Kind: scenario.WrongRefusal, Operation: j.nameOrMethod(x), Violation: why.Kind, Place: fault.Where, Keyword: fault.Keyword,
+		},
+		Rank:    scenario.Response,
+		Message: fmt.Sprintf("the request was refused (%s), but %s", why.Kind, fault),
+	}, x, Asked{Violation: &why, Promise: promise})
 }
