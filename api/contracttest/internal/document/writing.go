@@ -3,7 +3,6 @@ package document
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"net/url"
 	"regexp"
 	"slices"
@@ -46,7 +45,6 @@ func Written(parameter *Parameter, value any) (text string, ok bool) {
 // The styles that this file compares with.
 const (
 	formStyle  = "form"
-	labelStyle = "label"
 	deepObject = "deepObject"
 )
 
@@ -70,9 +68,9 @@ func (w *writer) split(value any) bool {
 	_, isScalar := scalarText(value)
 	for _, item := range items {
 		text, isText := scalarText(item)
-		isLost := !isScalar && text == "" || strings.ContainsAny(text, separators)
 		canBeSent := isText && allowedIn(w.parameter.In, text)
-		if isLost || !canBeSent {
+		canBeRead := !strings.ContainsAny(text, separators) && (isScalar || text != "") // a,,b may have two items
+		if !canBeSent || !canBeRead {
 			return false
 		}
 		w.parts = append(w.parts, w.escape(text))
@@ -81,17 +79,17 @@ func (w *writer) split(value any) bool {
 	return len(w.parts) > 0
 }
 
-// items are the parts of a value, and the separators that styles put between them. Styles do not escape a
-// separator in a part, so a part that has one would be read as two.
+// items are the parts of a value, and the separators that no part may have: styles do not escape them, so a part with one would be
+// read as two. Exploded items with a name before each may have them: ids=1&ids=2.
 func (w *writer) items(value any) (items []any, separators string) {
 	switch value := value.(type) {
 	case []any:
-		if w.explode && w.style != labelStyle {
+		if w.explode && forms[w.style].hasName {
 			return value, ""
 		}
 		return value, ",|; ."
 	case map[string]any:
-		w.names = slices.Sorted(maps.Keys(value))
+		w.names = jsonvalue.Names(value)
 		for _, name := range w.names {
 			items = append(items, value[name])
 		}
@@ -133,7 +131,7 @@ type form struct {
 // forms are those of the styles, but for deepObject, which is like no other.
 var forms = map[string]form{
 	"simple":         {separator: ",", exploded: ",", hasObjects: true},
-	labelStyle:       {begin: ".", separator: ",", exploded: ".", hasObjects: true},
+	"label":          {begin: ".", separator: ",", exploded: ".", hasObjects: true},
 	"matrix":         {begin: ";", hasName: true, separator: ",", exploded: ";", hasObjects: true},
 	formStyle:        {hasName: true, separator: ",", exploded: "&", hasObjects: true},
 	"spaceDelimited": {hasName: true, separator: "%20", exploded: "&"},
@@ -158,7 +156,10 @@ func (w *writer) fitsCookie() bool {
 	return isOnePair || w.parameter.In != "cookie"
 }
 
-// joined joins the parts: exploded, each has the name before it, or that of its member.
+// joined joins the parts. Exploded, each has the name of the parameter before it, or that of its member:
+//
+//	of an array:       ids=1,2                  exploded: ids=1&ids=2
+//	of an object:      filter=kind,a,size,2     exploded: kind=a&size=2
 func (w *writer) joined(form form) string {
 	name := ""
 	if form.hasName {
