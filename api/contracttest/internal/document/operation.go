@@ -50,7 +50,7 @@ type Operation struct {
 // parameterInPath finds a parameter in a path template, with its braces.
 var parameterInPath = regexp.MustCompile(`\{[^}]*\}`)
 
-// operation reads an operation. A parameter of the operation replaces that of the path with its name.
+// operation reads an operation, which has what its path item has for all its operations, too.
 func (r *reader) operation(method, template string, item, object map[string]any) *Operation {
 	o := &Operation{
 		ID:           cmp.Or(textAt(object, "operationId"), method+" "+template),
@@ -76,7 +76,7 @@ func (r *reader) operation(method, template string, item, object map[string]any)
 	for i, literal := range literals {
 		literals[i] = regexp.QuoteMeta(literal)
 	}
-	o.path = regexp.MustCompile("^" + strings.Join(literals, "([^/]+)") + "$")
+	o.path = regexp.MustCompile("^" + strings.Join(literals, "([^/]+)") + "$") // /things/{id}: ^/things/([^/]+)$
 	for _, name := range parameterInPath.FindAllString(template, -1) {
 		o.PathNames = append(o.PathNames, name[1:len(name)-1])
 	}
@@ -118,8 +118,11 @@ func (o *Operation) Above() (path string, found bool) {
 	if len(o.PathNames) == 0 {
 		return "", false
 	}
-	return strings.CutSuffix(strings.TrimSuffix(o.Template, "/"), "/{"+o.PathNames[len(o.PathNames)-1]+"}")
+	return strings.CutSuffix(strings.TrimSuffix(o.Template, "/"), "/{"+o.LastPathName()+"}")
 }
+
+// LastPathName is the name of the last parameter of a path that has one.
+func (o *Operation) LastPathName() string { return o.PathNames[len(o.PathNames)-1] }
 
 // Shape is a path template without the names of its parameters, and without a slash at its end. Paths of one shape
 // are the same to a reader, and authors name a parameter in one as they like: /things/{id} and /things/{thingId}/parts.
@@ -130,7 +133,8 @@ func Shape(template string) string {
 // EndsWithParameter reports whether a path names one thing, and nothing below it.
 func (o *Operation) EndsWithParameter() bool { return strings.HasSuffix(Shape(o.Template), "{}") }
 
-// Prefix is the shape of a path up to one of its parameters, or nothing, if there is no such one.
+// Prefix is the shape of a path up to the parameter with an index, or nothing before the first one, at -1. Of
+// /things/{id}/parts/{part} it is /things/{} at 0.
 func (o *Operation) Prefix(parameter int) string {
 	if parameter < 0 {
 		return ""
@@ -161,9 +165,9 @@ func (o *Operation) Response(status int) *Response {
 
 // ResponseAs is Response with the key that it has in the document.
 func (o *Operation) ResponseAs(status int) (key string, response *Response) {
-	for _, key := range []string{strconv.Itoa(status), class(status), "default"} {
-		if documented := o.Responses[key]; documented != nil {
-			return key, documented
+	for _, candidate := range []string{strconv.Itoa(status), class(status), "default"} {
+		if described := o.Responses[candidate]; described != nil {
+			return candidate, described
 		}
 	}
 	return "", nil
@@ -192,16 +196,16 @@ func (o *Operation) Succeeds(status int) bool {
 // listsSuccess reports whether the document lists a success, as 201 or 2XX.
 func (o *Operation) listsSuccess() bool {
 	for key := range o.Responses {
-		if strings.ContainsAny(key[:1], "23") {
+		if strings.IndexAny(key, "23") == 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// Result is the schema of what the operation responds with if it succeeds, or nil.
+// Result is the schema of what the operation responds with if it succeeds with 200, else with 201, or nil.
 func (o *Operation) Result() *schema.Schema {
-	for status := http.StatusOK; status < http.StatusAccepted; status++ {
+	for _, status := range []int{http.StatusOK, http.StatusCreated} {
 		if result := o.ResultOf(status); result != nil && o.Succeeds(status) {
 			return result
 		}
@@ -221,18 +225,14 @@ func (o *Operation) ResultOf(status int) *schema.Schema {
 
 // ResultName is the name of the schema of the JSON in a response with a status, or of its items; empty: it has none.
 func (o *Operation) ResultName(status int) string {
-	response := o.Response(status)
-	if response == nil {
-		return ""
-	}
-	_, described := JSONOf(response.Content)
+	described := o.ResultOf(status)
 	if described == nil {
 		return ""
 	}
 	return cmp.Or(schema.Component(described), schema.Component(schema.Of(described.Items2020)))
 }
 
-// Sends reports whether the response to a success has a header.
+// Sends reports whether the response that the document has for 200 has a header.
 func (o *Operation) Sends(header string) bool {
 	response := o.Response(http.StatusOK)
 	return response != nil && HasHeader(response.Headers, header)
@@ -241,7 +241,7 @@ func (o *Operation) Sends(header string) bool {
 // SendsLocation reports whether any success has the header Location.
 func (o *Operation) SendsLocation() bool {
 	for status, response := range o.Responses {
-		if status[0] == '2' && HasHeader(response.Headers, "Location") {
+		if strings.HasPrefix(status, "2") && HasHeader(response.Headers, "Location") {
 			return true
 		}
 	}
@@ -257,11 +257,8 @@ func (o *Operation) Streams() bool {
 // NeedsBody reports whether a request must have a body.
 func (o *Operation) NeedsBody() bool { return o.needsBody }
 
-// Body returns the media type of the body of the request that tests send, and its schema; nil if it has none: JSON, a
-// form, or a text.
-func (o *Operation) Body() (mediaType string, described *schema.Schema) {
-	return bodyOf(o.Content)
-}
+// Body returns the media type of the body that tests send, which is JSON, a form or a text, and its schema; nil: they send none.
+func (o *Operation) Body() (mediaType string, described *schema.Schema) { return bodyOf(o.Content) }
 
 // HasJSON reports whether the body of the request is JSON.
 func (o *Operation) HasJSON() bool {
@@ -271,20 +268,20 @@ func (o *Operation) HasJSON() bool {
 
 // BodySchema is the schema of the body of the request, or nil.
 func (o *Operation) BodySchema() *schema.Schema {
-	_, schema := o.Body()
-	return schema
+	_, described := o.Body()
+	return described
 }
 
-// BodyExamples are the named examples of the JSON body of the request.
+// BodyExamples are the named examples of the body of the request, see [Operation.Body].
 func (o *Operation) BodyExamples() map[string]any {
-	mediaType, schema := o.Body()
-	if schema == nil {
+	mediaType, described := o.Body()
+	if described == nil {
 		return nil
 	}
 	return o.Content[mediaType].Examples
 }
 
-// ExamplesOfBody are all examples of the JSON body of the request: those of the media type, and that of the schema.
+// ExamplesOfBody are all examples of the body of the request: the named ones, the one without a name, and that of the schema.
 func (o *Operation) ExamplesOfBody() (all []any) {
 	mediaType, described := o.Body()
 	if described == nil {
@@ -301,15 +298,13 @@ func (o *Operation) ExamplesOfBody() (all []any) {
 // ParameterExamples are the examples of the parameters of path and query, as a request has them.
 func (o *Operation) ParameterExamples() map[string]string { return o.examples }
 
-// parameterExamples leaves out headers: no example of a conditional one can be a version that exists.
+// parameterExamples writes the examples of the parameters of path and query. Those of headers are left out, because no example of
+// a conditional one can be a version that exists.
 func (o *Operation) parameterExamples() map[string]string {
 	examples := map[string]string{}
 	for _, parameter := range o.Parameters {
-		shown := parameter.In == "path" || parameter.In == "query"
-		if !shown {
-			continue
-		}
-		if text, ok := Written(parameter, jsonvalue.Normal(parameter.Example)); ok {
+		isShown := parameter.In == "path" || parameter.In == "query"
+		if text, ok := Written(parameter, jsonvalue.Normal(parameter.Example)); isShown && ok {
 			examples[parameter.Name] = text
 		}
 	}
@@ -332,7 +327,7 @@ func IsJSON(mediaType string) bool {
 	return bare == "application/json" || strings.HasSuffix(bare, "+json")
 }
 
-// HasHeader reports whether headers by name have one, in any case.
+// HasHeader reports whether there is a header with a name, in upper or lower case, in a map by name.
 func HasHeader[V any](headers map[string]V, name string) bool {
 	for documented := range headers {
 		if strings.EqualFold(documented, name) {

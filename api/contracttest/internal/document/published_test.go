@@ -57,3 +57,17 @@ func TestJSON(t *testing.T) {
 		t.Errorf("a number is read as %s", got)
 	}
 }
+
+// A schema that two responses have is reported once, and each time at the same one, also where a status is no status.
+func TestOddStatus(t *testing.T) {
+	t.Parallel()
+	const response = `{description: x, content: {application/json: {schema: {$ref: "#/components/schemas/Odd"}}}}`
+	for range 20 {
+		d := parsed(t, `{openapi: 3.0.3, info: {title: a, version: "1"}, components: {schemas: {Odd: {type: string, format: odd}}},
+			paths: {/a: {get: {operationId: get, responses: {"": {description: x}, "200": `+response+`, "404": `+response+`}}}}}`,
+			`get, 200: format "odd"`)
+		if get := d.Operation("get"); !get.Succeeds(200) || get.Succeeds(404) || get.SendsLocation() {
+			t.Error("a status is read otherwise")
+		}
+	}
+}

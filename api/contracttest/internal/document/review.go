@@ -1,7 +1,6 @@
 package document
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
@@ -19,11 +18,12 @@ func (d *Document) review() {
 		}
 		r.content(operation.ID+", body", operation.Content)
 		r.examples(operation)
-		for status, response := range operation.Responses {
+		for _, status := range operation.Statuses() {
 			where := operation.ID + ", " + status
+			response := operation.Responses[status]
 			r.content(where, response.Content)
-			for name, header := range response.Headers {
-				r.schema(where+", header "+name, header.Schema)
+			for _, name := range jsonvalue.Names(response.Headers) {
+				r.schema(where+", header "+name, response.Headers[name].Schema)
 			}
 		}
 		if operation.hasCallbacks {
@@ -32,7 +32,7 @@ func (d *Document) review() {
 	}
 }
 
-// reviewer visits each schema once.
+// reviewer visits each schema once. What it reports has the place where the schema was visited first, so it visits all in order.
 type reviewer struct {
 	document *Document
 	seen     map[string]bool // by location: those of a request and of a response are two
@@ -50,7 +50,7 @@ func (r reviewer) examples(operation *Operation) {
 
 // content visits the schemas of a body, by media type.
 func (r reviewer) content(where string, content Content) {
-	for _, mediaType := range slices.Sorted(maps.Keys(content)) {
+	for _, mediaType := range jsonvalue.Names(content) {
 		r.schema(where, content[mediaType].Schema)
 	}
 }
