@@ -6,7 +6,7 @@
 //
 //  1. decode.go reads JSON, or YAML as if it were JSON, and swagger.go converts Swagger 2.0. The document is a tree from
 //     then on.
-//  2. translate.go leaves out of it what is not understood, and puts each schema into a library (package schema), so that
+//  2. translate.go leaves out of the tree what is not understood, and puts each schema into a library (package schema), so that
 //     all other packages know one kind of schema.
 //  3. spec.go reads parameters, bodies, responses and operations from the tree.
 //  4. review.go looks into all schemas for what no judge can check.
@@ -14,9 +14,9 @@
 // What is left out is never silently accepted: each line of Unsupported becomes a promise that is not tested,
 // so that the report says how much of the document was not tested.
 //
-// A [Document] has operations, each with its parameters, bodies and responses (operation.go) and with
-// what opens it (security.go). writing.go writes the value of a
-// parameter into a request as its style says, and unread.go knows what the document lacks.
+// A [Document] has operations, each with its parameters, bodies and responses (operation.go) and with what opens it
+// (security.go). writing.go writes the value of a parameter into a request as its style says, form.go does so with a body, and
+// wrapping.go finds the thing in a body. unread.go knows what the document lacks.
 package document
 
 import (
@@ -56,7 +56,7 @@ type Document struct {
 }
 
 // Parse reads a document of OpenAPI 3 or Swagger 2.0. What it does not understand it reports and leaves out.
-func Parse(text []byte) (parsed *Document, err error) {
+func Parse(text []byte) (*Document, error) {
 	d := &Document{}
 	if err := d.read(text); err != nil {
 		return nil, err
@@ -70,9 +70,12 @@ func Parse(text []byte) (parsed *Document, err error) {
 	d.Headers = r.headers(r.component("headers"))
 	d.Schemes = r.schemes()
 	d.security = requirements(r.root["security"])
-	if err := d.addOperations(); err != nil {
+	operations, err := r.operations(d.report)
+	if err != nil {
 		return nil, err
 	}
+	d.Operations = operations
+	d.arrange()
 	d.review()
 	return d, nil
 }
@@ -115,13 +118,9 @@ func basePath(servers []Server) string {
 	return strings.TrimSuffix(address.EscapedPath(), "/")
 }
 
-// addOperations adds the operations. A literal path comes before a template that it also fits. The order of
-// the document says nothing: it is a map.
-func (d *Document) addOperations() (err error) {
-	d.Operations, err = d.reader.operations(d.report)
-	for _, operation := range d.Operations {
-		operation.security = cmp.Or(operation.security, &d.security)
-	}
+// arrange sorts the operations, so that a literal path comes before a template that it also fits, and makes them known by
+// method and path. The order of the document says nothing: it is a map.
+func (d *Document) arrange() {
 	slices.SortFunc(d.Operations, func(one, other *Operation) int {
 		if more := strings.Count(one.Template, "{") - strings.Count(other.Template, "{"); more != 0 {
 			return more
@@ -130,13 +129,13 @@ func (d *Document) addOperations() (err error) {
 	})
 	d.byMethod = map[string]*paths.Tree[*Operation]{}
 	for _, operation := range d.Operations {
+		operation.security = cmp.Or(operation.security, &d.security)
 		if d.byMethod[operation.Method] == nil {
 			d.byMethod[operation.Method] = &paths.Tree[*Operation]{}
 		}
 		item := d.byMethod[operation.Method].Add(operation.Template)
-		*item = cmp.Or(*item, operation)
+		*item = cmp.Or(*item, operation) // of /things/{id} and /things/{name} the first one counts
 	}
-	return err
 }
 
 // Find returns the operation that a request is for, or nil: of the operations with its method, that with the most exact path.
@@ -148,7 +147,7 @@ func (d *Document) Find(method, path string) *Operation {
 		return nil
 	}
 	found, _ := tree.Find(path, nil)
-	if found != nil && (*found).Matches(path) {
+	if found != nil && (*found).Matches(path) { // else the tree has taken an escaped text for a fixed one
 		return *found
 	}
 	return first(d.Operations, func(o *Operation) bool {
@@ -180,10 +179,9 @@ func (d *Document) Operation(id string) *Operation {
 
 // Names reports whether a request may have a parameter, or a member in its JSON, with a name.
 func (d *Document) Names(name string) bool {
+	isIt := func(parameter *Parameter) bool { return parameter.Name == name }
 	return slices.ContainsFunc(d.Operations, func(o *Operation) bool {
-		isIt := func(parameter *Parameter) bool { return parameter.Name == name }
-		body := o.BodySchema()
-		return slices.ContainsFunc(o.Parameters, isIt) || body != nil && hasMember(body, name)
+		return slices.ContainsFunc(o.Parameters, isIt) || hasMember(schema.Of(o.BodySchema()), name)
 	})
 }
 
@@ -198,7 +196,7 @@ func (d *Document) HasPath(path string) bool {
 	return slices.ContainsFunc(d.Operations, func(o *Operation) bool { return o.Matches(path) })
 }
 
-// first returns the first element that is asked for, or the zero value.
+// first returns the first element of which something is so, or the zero value.
 func first[T any](all []T, is func(T) bool) (found T) {
 	if i := slices.IndexFunc(all, is); i >= 0 {
 		return all[i]
