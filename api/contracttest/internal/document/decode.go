@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -50,8 +49,8 @@ func (d *Document) read(text []byte) error {
 }
 
 // Decode reads JSON, or YAML as JSON would be: names are strings, as 200 is, and so are dates. A YAML reader
-// alone would make a number of the key 200, and a time of a date. Of a name that an object has twice, the
-// last one counts, and report is told: readers of JSON do that, and people do not see it.
+// alone would make a number of the key 200, and a time of a date. If an object has a name twice, the last one
+// counts, as for readers of JSON, and report is told, because people do not see it.
 func Decode(text []byte, report reporter) (map[string]any, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	same, err := asJSON(text, report)
@@ -107,7 +106,7 @@ func reportDuplicates(text []byte, report reporter) {
 		}
 		kind, length := decoder.StackIndex(decoder.StackDepth())
 		at := decoder.StackPointer()
-		isName := kind == '{' && length%2 == 1
+		isName := kind == '{' && length%2 == 1 // an object has names and values in turn
 		switch {
 		case isName && seen[at]:
 			report(duplicateName, at.LastToken(), cmp.Or(string(at.Parent()), "it"))
@@ -132,7 +131,7 @@ func tagAsJSON(node *yaml.Node, report reporter) {
 	}
 }
 
-// tagNames does so with the names of one object, and returns what is left of it: names and values in turn.
+// tagNames makes strings of the names of one object, and returns what is left of it: names and values in turn.
 func tagNames(object *yaml.Node, report reporter) (kept []*yaml.Node) {
 	last := map[string]bool{}
 	pairs := slices.Collect(slices.Chunk(object.Content, 2))
@@ -154,63 +153,4 @@ func tagNames(object *yaml.Node, report reporter) (kept []*yaml.Node) {
 // isScalar reports whether a node has a value, and is not the name << that merges others.
 func isScalar(node *yaml.Node) bool {
 	return node.Kind == yaml.ScalarNode && node.ShortTag() != "!!merge"
-}
-
-// tidy leaves out of the document itself what no test needs, and what is not of the type that it must have: the
-// version 1.0 is a number in YAML.
-func (t *translator) tidy() {
-	info := jsonvalue.Object(t.root["info"])
-	title, _ := info["title"].(string)
-	version, _ := info["version"].(string)
-	if number, isNumber := info["version"].(json.Number); isNumber {
-		version = number.String()
-	}
-	t.root["info"] = map[string]any{"title": cmp.Or(title, "untitled"), "version": cmp.Or(version, "?")}
-	delete(t.root, "tags")
-	delete(t.root, "externalDocs")
-	paths := jsonvalue.Object(t.root["paths"])
-	maps.DeleteFunc(paths, func(template string, item any) bool {
-		isNone := jsonvalue.Object(item) == nil
-		if isNone && !strings.HasPrefix(template, "x-") {
-			t.report("%s: is not an object", template)
-		}
-		return isNone
-	})
-	if paths == nil {
-		t.root["paths"] = map[string]any{}
-	}
-}
-
-// translate leaves out the members of the document itself that only OpenAPI 3.1 and 3.2 have and that no test is made from,
-// and translates all that remains.
-func (t *translator) translate() {
-	for _, name := range []string{"webhooks", "jsonSchemaDialect", "$self"} {
-		if t.root[name] != nil {
-			t.report("the document, %s", name)
-			delete(t.root, name)
-		}
-	}
-	t.pathItems()
-	t.walk("", t.root)
-}
-
-// pathItems puts path items in place of references to them, which loadParts does not follow, and leaves out
-// operations that OpenAPI 3.0 has no place for: those of the method QUERY, or of any other one.
-func (t *translator) pathItems() {
-	paths := jsonvalue.Object(t.root["paths"])
-	for _, template := range slices.Sorted(maps.Keys(paths)) {
-		item := jsonvalue.Object(jsonvalue.Resolve(t.root, paths[template]))
-		if item == nil {
-			continue // it is reported as every reference is
-		}
-		// Two paths may refer to one item, and each is translated.
-		item = jsonvalue.Object(jsonvalue.Normal(item))
-		paths[template] = item
-		for _, name := range []string{"query", "additionalOperations"} {
-			if item[name] != nil {
-				t.report("%s, %s of OpenAPI 3.2", template, name)
-				delete(item, name)
-			}
-		}
-	}
 }

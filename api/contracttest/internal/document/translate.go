@@ -1,6 +1,8 @@
 package document
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,37 +20,106 @@ type translator struct {
 	report  reporter
 }
 
-// The members of these have names of the author.
+// tidy leaves out of the document itself what no test needs, and what is not of the type that it must have: the
+// version 1.0 is a number in YAML.
+func (t *translator) tidy() {
+	info := jsonvalue.Object(t.root["info"])
+	title, _ := info["title"].(string)
+	version, _ := info["version"].(string)
+	if number, isNumber := info["version"].(json.Number); isNumber {
+		version = number.String()
+	}
+	t.root["info"] = map[string]any{"title": cmp.Or(title, "untitled"), "version": cmp.Or(version, "?")}
+	delete(t.root, "tags")
+	delete(t.root, "externalDocs")
+	items := map[string]any{}
+	for template, item := range jsonvalue.Object(t.root["paths"]) {
+		switch {
+		case jsonvalue.Object(item) != nil:
+			items[template] = item
+		case !strings.HasPrefix(template, "x-"):
+			t.report("%s: is not an object", template)
+		}
+	}
+	t.root["paths"] = items
+}
+
+// translate leaves out the members of the document itself that only OpenAPI 3.1 and 3.2 have and that no test is made from,
+// and translates all that remains.
+func (t *translator) translate() {
+	for _, name := range []string{"webhooks", "jsonSchemaDialect", "$self"} {
+		if t.root[name] != nil {
+			t.report("the document, %s", name)
+			delete(t.root, name)
+		}
+	}
+	t.pathItems()
+	t.walk("", t.root)
+}
+
+// pathItems puts copies of path items in place of references to them, so that the places of their schemas are below the path,
+// and leaves out operations that OpenAPI 3.0 has no place for: those of the method QUERY, or of any other one.
+func (t *translator) pathItems() {
+	paths := jsonvalue.Object(t.root["paths"])
+	for _, template := range jsonvalue.Names(paths) {
+		item := jsonvalue.Object(jsonvalue.Resolve(t.root, paths[template]))
+		if item == nil {
+			continue // it is reported as every reference is
+		}
+		// Two paths may refer to one item, and each is translated.
+		item = jsonvalue.Object(jsonvalue.Normal(item))
+		paths[template] = item
+		for _, name := range []string{"query", "additionalOperations"} {
+			if item[name] != nil {
+				t.report("%s, %s of OpenAPI 3.2", template, name)
+				delete(item, name)
+			}
+		}
+	}
+}
+
+// namedParts are the objects whose members the author has named, as /things in paths.
 var namedParts = []string{"paths", "headers", "content", "responses", "callbacks", "links"}
 
-// hasNames reports whether the members of a place have names of the author.
+// hasNames reports whether the author has named the members of the object in a place.
 func hasNames(at string) bool {
 	isComponent := strings.HasPrefix(at, "/components/") && strings.Count(at, "/") == 2
 	return isComponent || slices.Contains(namedParts, at[strings.LastIndex(at, "/")+1:])
 }
 
-// walk finds the schemas of a document.
+// walk finds the schemas below a place of the document.
 func (t *translator) walk(at string, node any) {
 	for i, item := range jsonvalue.List(node) {
 		t.walk(fmt.Sprint(at, "/", i), item)
 	}
 	object := jsonvalue.Object(node)
 	t.reference(at, object)
-	named := hasNames(at)
-	if !named {
-		t.examples(at, object)
+	if hasNames(at) {
+		t.walkNamed(at, object)
+		return
 	}
-	for _, name := range slices.Sorted(maps.Keys(object)) {
+	t.examples(at, object)
+	for _, name := range jsonvalue.Names(object) {
 		below := at + jsonvalue.Pointer(name)
 		switch {
-		case at == "/components/schemas", name == "schema" && !named:
+		case name == "schema":
 			object[name] = t.library.Add(below, object[name])
-		case named:
-			t.walk(below, object[name])
 		case name == "itemSchema":
 			t.report("%s of OpenAPI 3.2", below)
 			delete(object, name)
 		case !isOfAuthor(name):
+			t.walk(below, object[name])
+		}
+	}
+}
+
+// walkNamed finds the schemas in an object whose members the author has named: a member schema is no schema there.
+func (t *translator) walkNamed(at string, object map[string]any) {
+	for _, name := range jsonvalue.Names(object) {
+		below := at + jsonvalue.Pointer(name)
+		if at == "/components/schemas" {
+			object[name] = t.library.Add(below, object[name])
+		} else {
 			t.walk(below, object[name])
 		}
 	}
@@ -77,14 +148,14 @@ func (t *translator) reference(at string, object map[string]any) {
 	object[unread] = reference
 }
 
-// examples leaves out the examples that are elsewhere: sent as they stand, they would be references.
+// examples leaves out the examples that are in another document, or have a reference in them, which would be sent as it stands.
 func (t *translator) examples(at string, object map[string]any) {
 	if schema.Refers(object["example"]) {
 		t.report("%s/example: has a reference, which is not read", at)
 		delete(object, "example")
 	}
 	examples := jsonvalue.Object(object["examples"])
-	for _, name := range slices.Sorted(maps.Keys(examples)) {
+	for _, name := range jsonvalue.Names(examples) {
 		value, has := jsonvalue.Object(jsonvalue.Resolve(t.root, examples[name]))["value"]
 		if !has || schema.Refers(value) {
 			t.report("%s/examples/%s: is not in the document", at, jsonvalue.Escape(name))
