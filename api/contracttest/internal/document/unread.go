@@ -17,19 +17,11 @@ const unread = "x-unread"
 // places are where a parameter can be.
 var places = []string{"path", "query", "header", "cookie"}
 
-// fillHoles leaves out of the operation what is optional and not in the document, and notes what else of it
-// is not.
+// fillHoles leaves out of the operation what is not in the document and may be left out of a request, and notes whether there is
+// something that may not.
 func (o *Operation) fillHoles() {
-	o.Parameters = slices.DeleteFunc(o.Parameters, func(parameter *Parameter) bool {
-		// Of a reference that was taken out nothing is left, not even a place. OpenAPI 3.2 has new places.
-		isUnknown := !slices.Contains(places, parameter.In)
-		isLeftOut := isUnknown || isHole(parameter.Schema)
-		mustBeSent := isUnknown || parameter.Required
-		if isLeftOut && mustBeSent {
-			o.NeedsUnread = true
-		}
-		return isLeftOut
-	})
+	o.NeedsUnread = slices.ContainsFunc(o.Parameters, (*Parameter).isNeededHole)
+	o.Parameters = slices.DeleteFunc(o.Parameters, (*Parameter).isHole)
 	if !o.bodyIsHole() {
 		return
 	}
@@ -41,6 +33,16 @@ func (o *Operation) fillHoles() {
 		o.Content = nil
 	}
 }
+
+// isPlaced reports whether it is known where a parameter is. Of a reference that was taken out nothing is left, not even that,
+// and OpenAPI 3.2 has new places.
+func (p *Parameter) isPlaced() bool { return slices.Contains(places, p.In) }
+
+// isHole reports whether no value of a parameter is known.
+func (p *Parameter) isHole() bool { return !p.isPlaced() || isHole(p.Schema) }
+
+// isNeededHole reports whether no value of a parameter is known, and it must be sent, or may have to be.
+func (p *Parameter) isNeededHole() bool { return p.isHole() && (p.Required || !p.isPlaced()) }
 
 // bodyIsHole reports whether a body needs what is not in the document.
 func (o *Operation) bodyIsHole() bool {
@@ -56,7 +58,7 @@ func isHole(wanted *schema.Schema) bool {
 	return needsUnread(wanted, map[*schema.Schema]bool{})
 }
 
-// needsUnread is isHole for schemas that were not seen yet.
+// needsUnread is isHole for a schema that was not seen yet: a schema may have itself in it.
 func needsUnread(wanted *schema.Schema, seen map[*schema.Schema]bool) bool {
 	if wanted == nil || seen[wanted] {
 		return false
