@@ -3,11 +3,9 @@ package document
 import (
 	"bytes"
 	"fmt"
-	"maps"
 	"mime"
 	"mime/multipart"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
@@ -34,24 +32,24 @@ func bodyOf(content Content) (mediaType string, described *schema.Schema) {
 			return form, schema.Of(media.Schema)
 		}
 	}
-	for _, other := range slices.Sorted(maps.Keys(content)) {
-		described := schema.Of(content[other].Schema)
-		if isText(other, schema.TypeOf(described)) && !strings.Contains(other, "*") {
-			return other, described
+	for _, mediaType := range jsonvalue.Names(content) {
+		described = schema.Of(content[mediaType].Schema)
+		if isText(mediaType, schema.TypeOf(described)) && !strings.Contains(mediaType, "*") {
+			return mediaType, described
 		}
 	}
 	return "", nil
 }
 
-// isText reports whether a value of a type is a text in a body. Numbers are one in text/plain only: as JSON and as text they are
-// the same.
+// isText reports whether a body of a media type can have a value of a type of JSON as its text. A number can be the text of
+// text/plain, where it is written as in JSON.
 func isText(mediaType, kind string) bool {
 	isNumber := kind == "integer" || kind == "number"
 	return kind == "string" || isNumber && mediaType == "text/plain"
 }
 
-// Encoded writes a body of JSON as its media type says, which may get parameters. What cannot be written is left as it
-// is.
+// Encoded writes a body of JSON as its media type says, and returns the type with the parameters that a reader needs. What
+// cannot be written is left as it is.
 func (o *Operation) Encoded(contentType string, body []byte) (sentType string, sent []byte) {
 	mediaType, described := o.Body()
 	if contentType != mediaType || IsJSON(mediaType) {
@@ -113,7 +111,7 @@ func parts(described *schema.Schema, object map[string]any) []byte {
 	var text bytes.Buffer
 	writer := multipart.NewWriter(&text)
 	_ = writer.SetBoundary(boundary) // it is valid
-	for _, name := range slices.Sorted(maps.Keys(object)) {
+	for _, name := range jsonvalue.Names(object) {
 		for _, value := range texts(object[name]) {
 			// Nothing fails in memory.
 			if schema.FormatOf(schema.Of(described.Properties[name])) == "binary" {

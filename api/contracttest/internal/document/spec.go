@@ -74,7 +74,7 @@ type Server struct {
 func (c Content) Get(mediaType string) *MediaType {
 	bare := withoutParameters(mediaType)
 	kind, _, _ := strings.Cut(bare, "/")
-	all := slices.Sorted(maps.Keys(c))
+	all := jsonvalue.Names(c)
 	for _, key := range all {
 		if same := strings.EqualFold(withoutSpaces(key), withoutSpaces(mediaType)); same {
 			return c[key]
@@ -134,15 +134,19 @@ func textsOf(node any) (all []string) {
 func (r *reader) parameter(node any) *Parameter {
 	object := r.object(node)
 	p := &Parameter{
-		Name: textAt(object, "name"), In: textAt(object, "in"), Description: textAt(object, "description"),
+		Name:            textAt(object, "name"),
+		In:              textAt(object, "in"),
+		Description:     textAt(object, "description"),
 		Required:        object["required"] == true || object["in"] == "path",
 		AllowEmptyValue: object["allowEmptyValue"] == true,
-		Style:           textAt(object, "style"), Schema: r.request.Of(object["schema"]), Content: r.content(object["content"], r.request),
-		Example: object["example"],
+		Style:           textAt(object, "style"),
+		Schema:          r.request.Of(object["schema"]),
+		Content:         r.content(object["content"], r.request),
+		Example:         object["example"],
 	}
 	examples := r.object(object["examples"])
 	for _, name := range jsonvalue.Names(examples) {
-		p.Example = cmp.Or(p.Example, r.object(examples[name])["value"])
+		p.Example = cmp.Or(p.Example, r.object(examples[name])["value"]) // the first one
 	}
 	if explode, isSaid := object["explode"].(bool); isSaid {
 		p.Explode = &explode
@@ -174,7 +178,7 @@ func (r *reader) headers(node any) map[string]*Header {
 	return headers
 }
 
-// responses reads responses by status. Members that begin with x- are none.
+// responses reads responses by status. Members that begin with x- are extensions.
 func (r *reader) responses(node any) map[string]*Response {
 	responses := map[string]*Response{}
 	for status, node := range r.object(node) {
@@ -235,17 +239,18 @@ func (r *reader) servers() (all []Server) {
 	return all
 }
 
-// operations reads the operations of all paths. What has the wrong type in one is reported, and an error if none is left.
+// operations reads the operations of all paths. One that has something of the wrong type is reported and left out. If no operation
+// is left, the last such report is an error.
 func (r *reader) operations(report reporter) (all []*Operation, wrong error) {
 	paths := r.object(r.root["paths"])
 	for _, template := range jsonvalue.Names(paths) {
 		item := r.object(paths[template])
 		for _, method := range methods {
-			object := r.object(item[method])
-			name := strings.ToUpper(method)
 			if item[method] == nil {
 				continue
 			}
+			name := strings.ToUpper(method)
+			object := r.object(item[method])
 			if member := r.wrongMember(item, object); member != "" {
 				wrong = fmt.Errorf("%s %s: %s has the wrong type", name, template, member)
 				report("%s", wrong)
@@ -286,16 +291,16 @@ func (r *reader) wrongMember(item, operation map[string]any) string {
 
 // wrongIn is a member of a parameter that has the wrong type, or nothing.
 func wrongIn(parameter map[string]any) string {
-	for _, name := range jsonvalue.Names(empty) {
-		if value := parameter[name]; value != nil && reflect.TypeOf(value) != reflect.TypeOf(empty[name]) {
+	for _, name := range jsonvalue.Names(typed) {
+		if value := parameter[name]; value != nil && reflect.TypeOf(value) != reflect.TypeOf(typed[name]) {
 			return name
 		}
 	}
 	return ""
 }
 
-// empty is a parameter whose members have the types that they must have.
-var empty = map[string]any{"name": "", "in": "", "style": "", "required": false, "explode": false}
+// typed is a parameter whose members have the types that they must have.
+var typed = map[string]any{"name": "", "in": "", "style": "", "required": false, "explode": false}
 
 // extensions are the members of an object that begin with x-.
 func extensions(object map[string]any) map[string]any {
@@ -310,7 +315,7 @@ var methods = []string{"get", "put", "post", "delete", "options", "head", "patch
 // reserved are headers that OpenAPI says are no parameters: HTTP, and the security of the document, have them.
 var reserved = []string{"Accept", "Content-Type", "Authorization"}
 
-// isReserved reports whether what is written as a parameter is none.
+// isReserved reports whether OpenAPI ignores a parameter.
 func isReserved(parameter *Parameter) bool {
 	return parameter.In == "header" && slices.Contains(reserved, http.CanonicalHeaderKey(parameter.Name))
 }

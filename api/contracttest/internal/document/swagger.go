@@ -45,7 +45,7 @@ func (s swagger) converted() map[string]any {
 	return converted
 }
 
-// renew writes in a whole document what schemas and references have in another way.
+// renew writes references and keywords of schemas in a whole document as OpenAPI 3.0 has them.
 //
 //	{"$ref": "#/definitions/Thing"}        {"$ref": "#/components/schemas/Thing"}
 func renew(node any) {
@@ -93,11 +93,11 @@ func (s swagger) mediaTypes(operation map[string]any, keyword string) []string {
 	return []string{"application/json"}
 }
 
-// operation converts an operation, which has parameters of its path, too.
+// operation converts an operation, which has the parameters of its path, too. Parameters in the body become the request body.
 func (s swagger) operation(where string, operation map[string]any, shared []any) {
 	var parameters []any
 	fields := map[string]any{}
-	for _, node := range append(jsonvalue.List(operation["parameters"]), shared...) {
+	for _, node := range slices.Concat(jsonvalue.List(operation["parameters"]), shared) {
 		parameter := jsonvalue.Object(jsonvalue.Normal(jsonvalue.Resolve(s.root, node)))
 		name := textAt(parameter, "name")
 		switch parameter["in"] {
@@ -114,7 +114,7 @@ func (s swagger) operation(where string, operation map[string]any, shared []any)
 		case "formData":
 			fields[name] = parameter
 		default:
-			parameters = append(parameters, converted(parameter))
+			parameters = append(parameters, convertedParameter(parameter))
 		}
 	}
 	operation["parameters"] = parameters
@@ -141,7 +141,7 @@ func contentOf(types []string, schema any) map[string]any {
 // ofParameter are the members of a parameter that are not of its schema.
 var ofParameter = []string{"name", "in", "description", "required", "collectionFormat", "allowEmptyValue"}
 
-// schemaIn is the schema in a parameter or a header of Swagger 2.0, which has its keywords.
+// schemaIn is the schema of a parameter or a header. Swagger 2.0 has the keywords of the schema beside the other members.
 func schemaIn(parameter map[string]any) map[string]any {
 	schema := maps.Clone(parameter)
 	maps.DeleteFunc(schema, func(name string, _ any) bool { return slices.Contains(ofParameter, name) })
@@ -151,10 +151,10 @@ func schemaIn(parameter map[string]any) map[string]any {
 // styles are the styles of lists in a query, by collectionFormat. They are written with commas where nothing is said.
 var styles = map[string]string{"ssv": "spaceDelimited", "pipes": "pipeDelimited"}
 
-// converted is a parameter of OpenAPI 3.0.
+// convertedParameter is a parameter of OpenAPI 3.0.
 //
 //	{"in": "query", "name": "ids", "type": "array"}   ?ids=1,2, and not ?ids=1&ids=2
-func converted(parameter map[string]any) map[string]any {
+func convertedParameter(parameter map[string]any) map[string]any {
 	made := map[string]any{"schema": schemaIn(parameter)}
 	for _, name := range []string{"name", "in", "description", "required"} {
 		if parameter[name] != nil {
@@ -171,7 +171,7 @@ func converted(parameter map[string]any) map[string]any {
 	return made
 }
 
-// form is a body of fields. Tools list the media type of JSON for every operation, and no form has it.
+// form is a body of fields, in those media types of the operation that forms have: tools list JSON for every operation.
 func (s swagger) form(operation, fields map[string]any) map[string]any {
 	properties := map[string]any{}
 	var required []any

@@ -1,8 +1,6 @@
 package document
 
 import (
-	"strings"
-
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
@@ -19,23 +17,24 @@ type Wrapping struct {
 	Identity string // empty: it is one of the members
 }
 
-// Thing is the thing in a body, or nil.
+// Thing is the thing in a body, with its identity, or nil.
 func (w Wrapping) Thing(body any) map[string]any {
 	members := jsonvalue.Object(jsonvalue.Lookup(body, "#"+w.Members))
 	if w.Identity == "" || members == nil {
 		return members
 	}
-	name := w.Identity[strings.LastIndex(w.Identity, "/")+1:]
-	return jsonvalue.Object(jsonvalue.With(members, "/"+name, jsonvalue.Lookup(body, "#"+w.Identity)))
+	_, name := jsonvalue.Split(w.Identity)
+	return jsonvalue.Object(jsonvalue.With(members, name, jsonvalue.Lookup(body, "#"+w.Identity)))
 }
 
-// Wrapped is a body with other members of the thing than it has. What is no object, or wrapped already, is the body itself.
-func (w Wrapping) Wrapped(body, members any) any {
-	isThing := w.Members != "" && jsonvalue.Object(members) != nil && w.Thing(members) == nil
-	if !isThing {
-		return members
+// Wrapped is a body whose thing has been replaced by another one, which may be wrapped already. What is no object is no thing,
+// but a body by itself.
+func (w Wrapping) Wrapped(body, thing any) any {
+	isWrapped := w.Thing(thing) != nil // also where nothing wraps it
+	if isWrapped || jsonvalue.Object(thing) == nil {
+		return thing
 	}
-	return jsonvalue.With(body, w.Members, members)
+	return jsonvalue.With(body, w.Members, thing)
 }
 
 // IdentityOf is where a body has the member that is the identity of the thing.
