@@ -34,10 +34,11 @@ type World struct {
 	seen pool
 	// Values that an operation has not found, see notFound.
 	missing map[notFound]bool
-	// What was created and not deleted since, by the path at which it can be.
+	// What was created and not deleted since, by the path at which it can be deleted.
 	created map[string]*scenario.Thing
 	// Operations that have created what a GET has found.
 	found map[string]bool
+	// What responses are of, see nounsOf.
 	nouns map[response][]string
 }
 
@@ -66,7 +67,7 @@ func New(of *document.Document, set *resources.Set) *World {
 	}
 }
 
-// OfUser returns the world of another user, who has created none of what is known, and may name it.
+// OfUser returns the world of another user. That user has created nothing yet, but finds what this world has.
 func (w *World) OfUser() *World {
 	own := New(w.document, w.resources)
 	own.shared = w
@@ -77,7 +78,7 @@ func (w *World) OfUser() *World {
 func (w *World) Learn(x scenario.Interaction) {
 	operation := w.document.Find(x.Method, x.Path)
 	isMissing := slices.Contains([]int{http.StatusNotFound, http.StatusGone}, x.Status)
-	isSuccess := x.Status >= http.StatusOK && x.Status < http.StatusMultipleChoices
+	isSuccess := x.Status/100 == 2
 	switch {
 	case operation == nil: // outside the document
 	case isMissing:
@@ -93,14 +94,14 @@ func (w *World) Learn(x scenario.Interaction) {
 // mostLearned is the longest response that is looked at for values.
 const mostLearned = 1 << 20
 
-// learnSeen learns which values exist.
+// learnSeen learns which values exist, from the path, the response, and the request if that has created something.
 func (w *World) learnSeen(operation *document.Operation, x scenario.Interaction) {
 	if len(x.Body) > mostLearned {
 		return
 	}
 	received, err := x.Value()
 	if err != nil {
-		received, _ = jsonvalue.DecodeLoosely(x.Body) // what is no JSON has no values
+		received, _ = jsonvalue.DecodeLoosely(x.Body) // one name twice is a fault, but a judge tells that
 	}
 	var sent any
 	if creates(x) {
@@ -109,13 +110,15 @@ func (w *World) learnSeen(operation *document.Operation, x scenario.Interaction)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	at := w.learnPath(operation, x)
+	at := placeOf(operation, x)
 	nouns := w.nounsOf(operation, x.Status)
+	w.learnPath(operation, x, at)
 	w.seen.learn(nouns, sent, at)
 	w.seen.learn(nouns, received, at)
 }
 
-// nounsOf says what responses of an operation with a status are of, which takes a while to find out. The lock is held.
+// nounsOf says what responses of an operation with a status are of, such as "flow". It is kept, because it takes a while to find
+// out. The lock is held.
 func (w *World) nounsOf(operation *document.Operation, status int) []string {
 	key := response{operation, status}
 	if w.nouns[key] == nil {
@@ -130,25 +133,33 @@ func creates(x scenario.Interaction) bool {
 	return isPost || x.Method == http.MethodPut
 }
 
-// learnPath is the place of a path that a service has accepted. What is read or created there exists, so it is kept: of
-// other requests some are accepted for what does not exist. The lock is held.
+// placeOf is the place of what a response shows. What a path ends with is the thing that is shown, and is not above it.
 //
-//	GET /rooms/r1/boards/s1   200: what is below r1 is known, and s1 exists there
-func (w *World) learnPath(operation *document.Operation, x scenario.Interaction) Place {
+//	GET /rooms/r1/boards/s1   /rooms/{} with r1
+//	GET /rooms/r1/boards      /rooms/{} with r1
+func placeOf(operation *document.Operation, x scenario.Interaction) Place {
 	trail := operation.PathValues(x.Path)
 	last := len(trail) - 1
-	if !operation.EndsWithParameter() {
-		return Place{Shape: operation.Prefix(last), Trail: trail}
+	if operation.EndsWithParameter() {
+		return Place{Shape: operation.Prefix(last - 1), Trail: trail[:last]}
 	}
-	above := Place{Shape: operation.Prefix(last - 1), Trail: trail[:last]}
-	exists := x.Method == http.MethodGet || x.Status == http.StatusCreated
-	if text, err := url.PathUnescape(trail[last]); err == nil && exists {
-		w.seen.add(operation.Prefix(last), Entry{Value: text, Place: above})
-	}
-	return above
+	return Place{Shape: operation.Prefix(last), Trail: trail}
 }
 
-// learnCreated remembers what a response says was created, or that a GET has found it.
+// learnPath learns that what a path ends with exists, if it was read or created there: other requests may be accepted for what does
+// not exist. The lock is held.
+func (w *World) learnPath(operation *document.Operation, x scenario.Interaction, at Place) {
+	exists := x.Method == http.MethodGet || x.Status == http.StatusCreated
+	if !exists || !operation.EndsWithParameter() {
+		return
+	}
+	last := len(operation.PathNames) - 1
+	if text, err := url.PathUnescape(operation.PathValues(x.Path)[last]); err == nil { // a wrong escape is sent, too
+		w.seen.add(operation.Prefix(last), Entry{Value: text, Place: at})
+	}
+}
+
+// learnCreated remembers what a response says was created, or that a GET has found what was created before.
 func (w *World) learnCreated(operation *document.Operation, x scenario.Interaction) {
 	thing, path := w.resources.Created(operation, x)
 	w.mu.Lock()
@@ -223,21 +234,22 @@ func (w *World) IsMissing(operation *document.Operation, value any) bool {
 	return w.missing[notFound{operation, fmt.Sprint(value)}]
 }
 
-// NeverFound is the operation that has created what a path leads to, if no GET has found anything that it has created;
-// else nothing.
+// NeverFound is the operation that has created what a path leads to, or something above that, if no GET has found anything that it
+// has created; else nothing. Of several such operations it is the uppermost one.
 func (w *World) NeverFound(path string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for created, thing := range w.created {
+	for _, created := range jsonvalue.Names(w.created) {
+		creator := w.created[created].Creator
 		isThere := path == created || strings.HasPrefix(path, created+"/")
-		if isThere && !w.found[thing.Creator] {
-			return thing.Creator
+		if isThere && !w.found[creator] {
+			return creator
 		}
 	}
 	return ""
 }
 
-// TakeCreated returns what was created and not deleted since, by the path at which it can be, once.
+// TakeCreated returns what was created and not deleted since, by the path at which it can be deleted, and forgets it.
 func (w *World) TakeCreated() map[string]*scenario.Thing {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -35,3 +35,17 @@ func TestMissing(t *testing.T) {
 		t.Error("a value that was not found is not missing, or another one is")
 	}
 }
+
+// Of several operations that have created what was never found, the uppermost one is the reason, each time.
+func TestNeverFound(t *testing.T) {
+	t.Parallel()
+	for range 20 {
+		w := New(nil, nil)
+		for path, creator := range map[string]string{"/pots/7": "createPot", "/pots/7/parts/1": "createPart", "/pots/70": "other"} {
+			w.created[path] = &scenario.Thing{Creator: creator}
+		}
+		if got := w.NeverFound("/pots/7/parts/1"); got != "createPot" {
+			t.Errorf("it is %q", got)
+		}
+	}
+}
