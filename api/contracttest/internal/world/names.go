@@ -21,7 +21,7 @@ func Words(name string) (words []string) {
 	return words
 }
 
-// endings are those of names of several things, and of one of them; the first one that fits counts.
+// endings are how names of several things end, and names of one of them; the first one that fits counts.
 var endings = []struct{ ofMany, ofOne string }{
 	{"series", "series"},
 	{"ies", "y"},
@@ -65,7 +65,7 @@ func asOne(words []string) string {
 // wrappers are members that have what a response is about, or its items.
 var wrappers = []string{"data", "result", "item", "content", "record", "value", "row", "payload", "response", "entry", "element", "object"}
 
-// nounsWithin are what a member of an object is: what its name says, and of a wrapper what the object is.
+// nounsWithin say what a member of an object is: the owner of a flow is an owner, but its data is a flow as the object is.
 func nounsWithin(nouns []string, member name) []string {
 	if slices.Contains(wrappers, member.singular) {
 		return nouns
@@ -73,8 +73,11 @@ func nounsWithin(nouns []string, member name) []string {
 	return []string{member.singular}
 }
 
-// keysOf are the names of a member of what some nouns say. One that consists of several words names something by
-// itself.
+// keysOf are the names under which a member of an object is kept, which nouns say what it is. A name of several words says by
+// itself what it identifies.
+//
+//	id of a flow           flowid
+//	user_id of a flow      flowuserid, userid
 func keysOf(nouns []string, member name) (keys []string) {
 	for _, noun := range nouns {
 		keys = append(keys, noun+member.singular)
@@ -85,7 +88,7 @@ func keysOf(nouns []string, member name) (keys []string) {
 	return keys
 }
 
-// literals are the segments of a part of a path without parameters, as one word and of one thing.
+// literals are the segments of a part of a path without parameters, each as one word and of one thing: flowrun of /flow-runs.
 func literals(part string) (singulars []string) {
 	for segment := range strings.SplitSeq(part, "/") {
 		if segment != "" {
@@ -98,8 +101,11 @@ func literals(part string) (singulars []string) {
 // mostNouns is how many segments of a path say what is there: /flows/filter has flows.
 const mostNouns = 2
 
-// NounsOf are what is at a path template, and what a schema with a name is. A path that ends with a parameter has one
-// of what is before it.
+// NounsOf says what is at a path template, and what a schema with a name describes. A path that ends with a parameter has one of
+// what is before it.
+//
+//	/projects/{id}/flows/{id}, FlowRead       flow, flowread
+//	/flows/filter, ""                         flow, filter
 func NounsOf(template, schema string) []string {
 	template = strings.TrimSuffix(template, "/")
 	if strings.HasSuffix(template, "}") {
@@ -126,36 +132,41 @@ var schemaSuffix = regexp.MustCompile(`[-_.]?(Response|Read|Out|Output|Model|Dto
 // /flows/{id} is "flowid", and so is the flow in /flows/{flow}.
 func InPath(template, parameter string) (names []string) {
 	before, _, _ := strings.Cut(template, "{"+parameter+"}")
-	own := before[strings.LastIndex(before, "}")+1:]
-	nouns := literals(own)
-	slices.Reverse(nouns)
+	nouns := literals(before[strings.LastIndex(before, "}")+1:])
+	slices.Reverse(nouns) // the last one says most
 	nouns = nouns[:min(len(nouns), mostNouns)]
 	for _, alternative := range strings.Split(parameter, "_or_") {
-		plain := Singular(alternative)
-		if len(Words(alternative)) > 1 {
-			names = append(names, plain)
-		}
-		for _, noun := range nouns {
-			names = append(names, noun+plain)
-			if isOf := plain != noun && strings.HasPrefix(plain, noun); isOf {
-				names = append(names, plain)
-			}
-		}
+		names = append(names, inPath(alternative, nouns)...)
 	}
 	plain := Singular(parameter)
-	for _, kind := range identityWords {
-		if strings.HasSuffix(plain, kind) {
-			names = append(names, shorterNames(parameter)...)
-			// Some services call a name an id.
-			for _, noun := range nouns {
-				names = append(names, noun+"name")
-			}
-			return names
+	if isIdentity := slices.ContainsFunc(identityWords, func(word string) bool { return strings.HasSuffix(plain, word) }); isIdentity {
+		names = append(names, shorterNames(parameter)...)
+		for _, noun := range nouns {
+			names = append(names, noun+"name") // some services call a name an id
 		}
+		return names
 	}
-	// It is named for what it identifies.
+	// The parameter is named for what it identifies.
 	for _, noun := range append([]string{plain}, nouns...) {
 		names = append(names, noun+"id", noun+"name", noun+"key", noun+"slug")
+	}
+	return names
+}
+
+// inPath are the names of the value of a parameter after some nouns in a path.
+//
+//	/flows/{id}            flowid
+//	/flows/{flow_id}       flowid, flowflowid
+func inPath(parameter string, nouns []string) (names []string) {
+	plain := Singular(parameter)
+	if len(Words(parameter)) > 1 {
+		names = append(names, plain)
+	}
+	for _, noun := range nouns {
+		names = append(names, noun+plain)
+		if startsWithNoun := plain != noun && strings.HasPrefix(plain, noun); startsWithNoun { // flowid in one word
+			names = append(names, plain)
+		}
 	}
 	return names
 }
@@ -168,8 +179,8 @@ func NamesInPath(operation *document.Operation, i int) []string {
 // identityWords are the last words of names of what identifies something.
 var identityWords = []string{"id", "ids", "uuid", "guid", "key", "name", "names", "slug", "code", "ref"}
 
-// Elsewhere are the names under which a member of a body, or a parameter that is not in the path, is looked up. None:
-// it identifies nothing else. The id of a thing itself has one word.
+// Elsewhere are the names under which a member of a body, or a parameter that is not in the path, is looked up: flow_id is
+// "flowid". There are none if it identifies nothing else, as id, which is the identity of the thing itself.
 func Elsewhere(name string) []string {
 	all := Words(name)
 	if len(all) < 2 || !slices.Contains(identityWords, all[len(all)-1]) {
@@ -178,7 +189,7 @@ func Elsewhere(name string) []string {
 	return append([]string{Singular(name)}, shorterNames(name)...)
 }
 
-// shorterNames are a name without its first words: the parent_task_run_id is a task_run_id.
+// shorterNames are a name without its first words: of parent_task_run_id, taskrunid and runid.
 func shorterNames(name string) (names []string) {
 	all := Words(name)
 	for i := 1; i < len(all)-1; i++ {

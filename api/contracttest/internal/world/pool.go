@@ -2,7 +2,6 @@ package world
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -30,7 +29,7 @@ type Entry struct {
 	text string // the value as it is written into a path
 }
 
-// Place is the path of a request up to its last parameter.
+// Place is the path of a request up to a parameter: /rooms/r1 is Shape /rooms/{} with Trail r1.
 type Place struct {
 	Shape string   // without its parameters; empty: it has none
 	Trail []string // the parameters, as they were sent
@@ -47,16 +46,16 @@ func (p *pool) learn(nouns []string, value any, at Place) {
 	p.learnWithin(nouns, Entry{Value: value, Place: at}, deepest)
 }
 
-// learnWithin keeps the values in the value of an entry.
+// learnWithin keeps the values in the value of an entry: in its items, if it is an array, and in its members, if it is an object.
 func (p *pool) learnWithin(nouns []string, entry Entry, levels int) {
+	if levels == 0 {
+		return
+	}
 	items := jsonvalue.List(entry.Value)
 	for _, item := range items[:min(len(items), mostItems)] {
 		p.learnWithin(nouns, Entry{Value: item, Place: entry.Place}, levels)
 	}
 	object := jsonvalue.Object(entry.Value)
-	if levels == 0 {
-		return
-	}
 	names := namesOf(object)
 	beside := identities(object, names)
 	for _, name := range names {
@@ -67,7 +66,7 @@ func (p *pool) learnWithin(nouns []string, entry Entry, levels int) {
 
 // namesOf are the names of the members of an object, sorted.
 func namesOf(object map[string]any) (names []name) {
-	for _, text := range slices.Sorted(maps.Keys(object)) {
+	for _, text := range jsonvalue.Names(object) {
 		names = append(names, newName(text))
 	}
 	return names
@@ -84,7 +83,8 @@ func identities(object map[string]any, names []name) map[string]any {
 	return found
 }
 
-// learnMember keeps a member of an object, or what is in it. An array of texts has several of what its name says.
+// learnMember keeps a member of an object, or what is in it. Of an array of identities it keeps the first one: the name of the
+// array in the singular says what that is.
 func (p *pool) learnMember(nouns []string, name name, member Entry, levels int) {
 	if items := jsonvalue.List(member.Value); len(items) > 0 && isIdentity(items[0]) {
 		member.Value = items[0]
@@ -100,9 +100,8 @@ func (p *pool) learnMember(nouns []string, name name, member Entry, levels int) 
 
 // isIdentity reports whether a value may identify something.
 func isIdentity(value any) bool {
-	switch value := value.(type) {
-	case string:
-		return value != "" && len(value) <= longest
+	if text, isText := value.(string); isText {
+		return text != "" && len(text) <= longest
 	}
 	return jsonvalue.IsInteger(value)
 }
@@ -113,14 +112,15 @@ func (p *pool) add(key string, entry Entry) {
 		p.entries = map[string][]Entry{}
 	}
 	entry.text = fmt.Sprint(entry.Value)
-	kept := without(p.entries[key], entry.text)
-	if len(kept) == len(p.entries[key]) {
+	others := without(p.entries[key], entry.text)
+	if isNew := len(others) == len(p.entries[key]); isNew {
 		p.added++
 	}
-	p.entries[key] = append(kept[max(0, len(kept)-mostValues+1):], entry)
+	oldest := max(0, len(others)-mostValues+1) // the first one for which there is room beside the entry
+	p.entries[key] = append(others[oldest:], entry)
 }
 
-// without leaves out a value.
+// without is a copy of entries that leaves out a value.
 func without(entries []Entry, text string) []Entry {
 	return slices.DeleteFunc(slices.Clone(entries), func(other Entry) bool { return other.text == text })
 }
@@ -135,7 +135,7 @@ func (p *pool) drop(names []string, value any) {
 	}
 }
 
-// dropBelow forgets what was seen below a place: the parts of a thing go with it.
+// dropBelow forgets what was seen at a place or below it: the parts of a thing go with it.
 func (p *pool) dropBelow(gone Place) {
 	for name, entries := range p.entries {
 		p.entries[name] = slices.DeleteFunc(slices.Clone(entries), func(entry Entry) bool { return entry.Place.isIn(gone) })
@@ -144,6 +144,6 @@ func (p *pool) dropBelow(gone Place) {
 
 // isIn reports whether a place is another one or below it.
 func (p Place) isIn(other Place) bool {
-	levels := min(len(p.Trail), len(other.Trail))
+	levels := min(len(p.Trail), len(other.Trail)) // a shorter trail is not the same
 	return strings.HasPrefix(p.Shape, other.Shape) && slices.Equal(p.Trail[:levels], other.Trail)
 }
