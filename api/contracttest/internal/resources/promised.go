@@ -29,11 +29,7 @@ var neverAgain = regexp.MustCompile(`(?i)never (assigned|used|given|issued) (twi
 
 // AssignsOnce reports whether the document says that an identity is not assigned again after a deletion.
 func (x *Resource) AssignsOnce() bool {
-	says := x.Create.Says
-	if x.Identity != nil {
-		says += " " + x.Identity.Description
-	}
-	return x.IsAssigned && neverAgain.MatchString(says)
+	return x.IsAssigned && neverAgain.MatchString(x.Create.Says+" "+x.Identity.Description)
 }
 
 // RefusesConflicts reports whether a second create with an identity must fail.
@@ -52,9 +48,8 @@ func (x *Resource) RefusesAbsent(operation *document.Operation) bool {
 	})
 }
 
-// MayIgnoreAbsence reports whether an operation may succeed on what does not exist: deleting twice may
-// be fine, if the document does not say otherwise. Where the path names more than the thing, that there is no parent may be
-// what it says.
+// MayIgnoreAbsence reports whether an operation may succeed on what does not exist: deleting twice may be fine, if the document
+// does not list a 404. Where the path of a DELETE names a parent, too, the 404 that is listed may be of that.
 func (x *Resource) MayIgnoreAbsence(operation *document.Operation) bool {
 	if operation.Method == http.MethodDelete && len(operation.PathNames) > 1 {
 		return true
@@ -65,18 +60,18 @@ func (x *Resource) MayIgnoreAbsence(operation *document.Operation) bool {
 	return operation.Method == http.MethodDelete && operation.Response(http.StatusNotFound) == nil
 }
 
-// ShowsDeletion reports whether an operation on one such thing shows whether it was deleted.
+// ShowsDeletion reports whether an operation on one such thing shows whether it was deleted: a GET, or a second DELETE.
 func (x *Resource) ShowsDeletion() bool {
-	remove := x.Operations[http.MethodDelete]
 	if x.Operations[http.MethodGet] != nil || x.OnlyDeletesBelow() {
 		return true
 	}
+	remove := x.Operations[http.MethodDelete]
 	return remove != nil && !x.MayIgnoreAbsence(remove)
 }
 
-// OnlyDeletesBelow reports whether a DELETE is all that can show a thing, and its 404 may also mean what that is below. Then
-// only the service can show what it means: by what it says of an identity that it has never assigned. An identity that a create
-// takes may be that of something else, such as a group to which a user is added.
+// OnlyDeletesBelow reports whether a DELETE is all that can show a thing, and its 404 may also mean the parent. A test can find out
+// what it means from the response for an identity that the service has never assigned, so the service must assign it. An identity
+// that a create takes may be that of something else, such as a user that is added to a group.
 func (x *Resource) OnlyDeletesBelow() bool {
 	remove := x.Operations[http.MethodDelete]
 	if remove == nil || len(remove.PathNames) < 2 || x.Operations[http.MethodGet] != nil {

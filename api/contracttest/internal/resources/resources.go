@@ -88,7 +88,7 @@ func (s *Set) IsLeftOut(operation *document.Operation) bool {
 	return s.declared.LeaveOut[operation.ID] != "" || operation.NeedsUnread || operation.LacksBody
 }
 
-// UseOf says which resource the path of an operation names, or is nil.
+// UseOf says which resource the path of an operation names. It is nil if that is not known.
 func (s *Set) UseOf(operation *document.Operation) *Use { return s.uses[operation] }
 
 // findResources finds the resources that links and the options declare, and infers others.
@@ -115,17 +115,19 @@ func (s *Set) addLink(from *document.Operation, link *document.Link) {
 	for parameter, expression := range link.Parameters {
 		source, member, isBody := strings.Cut(fmt.Sprint(expression), ".body#/")
 		isKnown := slices.Contains([]string{"$request", "$response"}, source)
-		if strings.Contains(member, "/") {
-			member = "/" + member
-		}
+		parameter = strings.TrimPrefix(parameter, "path.")
 		switch {
 		case !isBody, !isKnown:
 			s.document.Unsupport(from.ID, "link to %s by %v", link.OperationID, expression)
 		case !canFollow(from, to):
 			s.document.Unsupport(from.ID, "link to %s: only a POST without path parameters can be followed", link.OperationID)
+		case parameter != to.LastPathName():
+			s.document.Unsupport(from.ID, "link to %s by the parameter %s, which its path does not have", link.OperationID, parameter)
 		default:
-			of := scenario.Resource{ID: member, Assigned: source == "$response"}
-			s.addUse(from, to, of, strings.TrimPrefix(parameter, "path."), false)
+			if strings.Contains(member, "/") {
+				member = "/" + member // a pointer, not a name
+			}
+			s.addUse(from, to, scenario.Resource{ID: member, Assigned: source == "$response"}, false)
 		}
 	}
 }
@@ -152,46 +154,48 @@ func (s *Set) addResource(declared scenario.Resource, inferred bool) {
 		if operation == nil || len(operation.PathNames) == 0 {
 			continue
 		}
-		parameter := operation.PathNames[len(operation.PathNames)-1]
 		isTaken := inferred && s.uses[operation] != nil
 		if !isTaken {
-			s.addUse(create, operation, declared, parameter, inferred)
+			s.addUse(create, operation, declared, inferred)
 		}
 	}
 }
 
-// addUse adds an operation on a resource, whose path parameter identifies it. Links and options speak of one
+// addUse adds an operation on a resource, which the last parameter of its path identifies. Links and options speak of one
 // operation at a time, so the resource is made with its first one.
-func (s *Set) addUse(create, operation *document.Operation, declared scenario.Resource, parameter string, inferred bool) {
-	if s.IsLeftOut(create) || s.IsLeftOut(operation) {
+func (s *Set) addUse(create, operation *document.Operation, declared scenario.Resource, inferred bool) {
+	parameter := operation.Parameter("path", operation.LastPathName())
+	isLeftOut := s.IsLeftOut(create) || s.IsLeftOut(operation)
+	if parameter == nil || isLeftOut {
 		return
 	}
 	x := first(s.All, func(x *Resource) bool { return x.Create == create })
 	if x == nil {
-		x = &Resource{
-			Create: create, IsAssigned: declared.Assigned, IsInferred: inferred,
-			Operations: map[string]*document.Operation{},
-		}
-		if x.IsAssigned {
-			x.Member, create.Gives = s.placed(create.Result(), declared.ID)
-		} else {
-			x.Member, create.Takes = s.placed(create.BodySchema(), declared.ID)
-		}
-		s.wrap(x, create)
-		s.markIdentity(x)
+		x = s.newResource(create, declared, inferred)
 		s.All = append(s.All, x)
 	}
-	// The service assigns it: the path says what it looks like.
-	if x.Identity == nil {
-		described := operation.Parameter("path", parameter)
-		if described == nil {
-			return
-		}
-		x.Identity, _ = document.ParameterSchema(described)
+	if x.Identity == nil { // the service assigns it, and the path says what it looks like
+		x.Identity, _ = document.ParameterSchema(parameter)
 	}
 	x.Operations[operation.Method] = operation
 	s.wrap(x, operation)
-	s.uses[operation] = &Use{x, parameter}
+	s.uses[operation] = &Use{x, parameter.Name}
+}
+
+// newResource is what an operation creates, on which no other operation is known yet.
+func (s *Set) newResource(create *document.Operation, declared scenario.Resource, inferred bool) *Resource {
+	x := &Resource{
+		Create: create, IsAssigned: declared.Assigned, IsInferred: inferred,
+		Operations: map[string]*document.Operation{},
+	}
+	if x.IsAssigned {
+		x.Member, create.Gives = s.placed(create.Result(), declared.ID)
+	} else {
+		x.Member, create.Takes = s.placed(create.BodySchema(), declared.ID)
+	}
+	s.wrap(x, create)
+	s.markIdentity(x)
+	return x
 }
 
 // markIdentity makes the member of the body of a create an identity, also one that the service may not take
@@ -234,7 +238,7 @@ func (s *Set) CreatedBy(id string) *Resource {
 	return first(s.All, func(x *Resource) bool { return x.Create.ID == id })
 }
 
-// first returns the first element that is asked for, or the zero value.
+// first returns the first element of which something is so, or the zero value.
 func first[T any](all []T, is func(T) bool) (found T) {
 	if i := slices.IndexFunc(all, is); i >= 0 {
 		return all[i]
