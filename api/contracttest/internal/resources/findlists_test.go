@@ -77,6 +77,8 @@ func TestItems(t *testing.T) {
 		{"{type: object, properties: {cups: CUPS, total: {type: integer}}}", inMember},
 		{"{allOf: [{type: object, properties: {cups: CUPS}}]}", inMember},
 		{"{type: object, properties: {cups: CUPS, best: CUPS}}", ""},
+		{"{type: object, properties: {cups: CUPS, meta: {type: object, properties: {best: CUPS}}}}", inMember},
+		{"{type: object, properties: {meta: {type: object, properties: {best: CUPS, last: CUPS}}}}", ""},
 		{"{type: object, properties: {cups: {type: object, properties: {id: {type: string}}}}}", ""},
 		{"{type: array, items: {type: object, properties: {name: {type: string}}}}", ""},
 		{"{type: array, items: {type: object, properties: {cup_id: {type: string}, id: {type: string}}}}", plain},

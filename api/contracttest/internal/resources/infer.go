@@ -26,70 +26,82 @@ func (s *Set) Infers(operation *document.Operation) bool {
 	})
 }
 
-// inferResources adds the resources that have a path of their own below that of a create, and
-// those that PUT creates. Some can only be deleted there.
+// inferResources adds the resources that have a path of their own below that of a create, and those that PUT creates: first those
+// that can be read there, then those that can only be deleted.
 func (s *Set) inferResources() {
-	for _, method := range []string{http.MethodGet, http.MethodDelete} {
-		for _, on := range s.document.Operations {
-			above, hasAbove := on.Above()
-			isWanted := on.Method == method && s.Infers(on)
-			if hasAbove && isWanted && (method == http.MethodGet || !s.isRead(on)) {
-				s.inferResource(on, above)
-			}
+	for _, on := range s.document.Operations {
+		if on.Method == http.MethodGet {
+			s.inferResource(on)
+		}
+	}
+	for _, on := range s.document.Operations {
+		if on.Method == http.MethodDelete && !s.isRead(on) {
+			s.inferResource(on)
 		}
 	}
 }
 
-// inferResource adds the resource that an operation reads, or deletes, if another one creates it at the path above. If it is
-// below another resource, a test must be able to create that, too.
-func (s *Set) inferResource(get *document.Operation, above string) {
+// inferResource adds the resource that an operation is on, a GET or a DELETE, if another one creates it at the path above. If it
+// is below another resource, a test must be able to create that, too.
+func (s *Set) inferResource(on *document.Operation) {
+	above, hasAbove := on.Above()
+	if !hasAbove || !s.Infers(on) {
+		return
+	}
 	x := scenario.Resource{
-		Read:    s.inferredOn(get, http.MethodGet),
-		Replace: s.inferredOn(get, http.MethodPut),
-		Change:  s.inferredOn(get, http.MethodPatch),
-		Delete:  s.inferredOn(get, http.MethodDelete),
+		Read:    s.inferredOn(on, http.MethodGet),
+		Replace: s.inferredOn(on, http.MethodPut),
+		Change:  s.inferredOn(on, http.MethodPatch),
+		Delete:  s.inferredOn(on, http.MethodDelete),
 	}
 	create := s.inferredCreate(above, x.Replace)
-	parent := s.parentOf(get)
-	isOrphan := parent == nil && s.needsParentOf(get)
-	if get.Method == http.MethodDelete && (isOrphan || !s.createsWhatIsDeleted(create, get)) {
-		return
-	}
+	parent := s.parentOf(on)
+	isOrphan := parent == nil && s.needsParentOf(on)
 	switch {
+	case on.Method == http.MethodDelete && (isOrphan || !s.createsWhatIsDeleted(create, on)):
+		return
 	case create == nil:
-		s.miss(get, "no operation at the path above creates what it reads")
+		s.miss(on, "no operation at the path above creates what it reads")
 		return
 	case isOrphan:
-		s.miss(get, "no test can create what its path names before")
+		s.miss(on, "no test can create what its path names before")
 		return
 	case !s.Infers(create):
 		return
 	}
-	found := s.identify(create, get)
-	if s.isDeclared(create, get) {
-		return
-	}
 	x.Create = create.ID
-	if found == nil {
-		s.miss(get, "no member of what "+create.ID+" takes or responds with identifies what it reads")
+	found := s.identify(create, on)
+	switch {
+	case s.isDeclared(create, on):
+	case found == nil:
+		s.miss(on, "no member of what "+create.ID+" takes or responds with identifies what it reads")
 		x.ID = unknown
 		x.Assigned = true
 		s.stub.Resources = append(s.stub.Resources, x)
-		return
+	default:
+		x.ID = found.member
+		x.Assigned = found.assigned
+		s.addInferred(x, parent, found)
+		s.Inferred = append(s.Inferred, fmt.Sprintf("%s creates what {%s} names in %s: it is in %s",
+			x.Create, on.LastPathName(), strings.Join(namesOn(x), ", "), found.where))
 	}
-	x.ID = found.member
-	x.Assigned = found.assigned
+}
+
+// addInferred adds a resource that was inferred.
+func (s *Set) addInferred(x scenario.Resource, parent *Resource, found *identification) {
 	s.addResource(x, true)
 	// One that a link has declared is below nothing: only a create without path parameters has links to follow.
-	if added := s.CreatedBy(create.ID); added != nil {
+	if added := s.CreatedBy(x.Create); added != nil {
 		added.Parent = parent
 		added.IsGuessed = found.guessed
 	}
-	takes := slices.DeleteFunc([]string{x.Read, x.Replace, x.Change, x.Delete}, func(name string) bool {
+}
+
+// namesOn are the operations on a resource, without a PUT that creates it.
+func namesOn(x scenario.Resource) []string {
+	return slices.DeleteFunc([]string{x.Read, x.Replace, x.Change, x.Delete}, func(name string) bool {
 		return name == "" || name == x.Create
 	})
-	s.Inferred = append(s.Inferred, fmt.Sprintf("%s creates what {%s} names in %s: it is in %s",
-		x.Create, get.PathNames[len(get.PathNames)-1], strings.Join(takes, ", "), found.where))
 }
 
 // isRead reports whether the document has a GET at the path of an operation.
@@ -111,7 +123,7 @@ func (s *Set) createsWhatIsDeleted(create, remove *document.Operation) bool {
 // unknown is what the options have to say.
 const unknown = "…"
 
-// miss notes why an operation is not known to be on what another one creates, unless that is known.
+// miss notes why it was not inferred what an operation is on, unless that is declared, or no test needs it.
 func (s *Set) miss(operation *document.Operation, why string) {
 	if s.uses[operation] == nil && !s.IsLeftOut(operation) {
 		s.missed[why] = append(s.missed[why], operation.ID)
@@ -136,8 +148,8 @@ func (s *Set) NotInferred() (sentences []string) {
 
 // Stub is what the options should have of what was not inferred, as JSON to be filled in; empty: nothing.
 func (s *Set) Stub() string {
-	text, _ := json.Marshal(s.stub) // of texts and booleans
-	return strings.TrimPrefix(string(text), "{}")
+	text, _ := json.Marshal(s.stub)               // of texts and booleans
+	return strings.TrimPrefix(string(text), "{}") // that is nothing
 }
 
 // needsParentOf reports whether what an operation reads is below something that the options do not give.
@@ -146,15 +158,17 @@ func (s *Set) needsParentOf(get *document.Operation) bool {
 	return slices.ContainsFunc(above, func(name string) bool { return !s.values.IsGiven(name) })
 }
 
-// parentOf is the resource that a thing is below which an operation reads, or nil.
+// parentOf is the resource that a thing is below which an operation reads, or nil: what is at /tickets/{id} for
+// /tickets/{id}/comments/{comment}.
 func (s *Set) parentOf(get *document.Operation) *Resource {
-	if len(get.PathNames) < 2 || s.values.IsGiven(get.PathNames[len(get.PathNames)-2]) {
+	above := len(get.PathNames) - 2
+	if above < 0 || s.values.IsGiven(get.PathNames[above]) {
 		return nil
 	}
-	return s.resourceAt(get.Prefix(len(get.PathNames) - 2))
+	return s.resourceAt(get.Prefix(above))
 }
 
-// resourceAt is the resource whose operations are at paths of a shape, or nil.
+// resourceAt is the resource with an operation at a path of a shape, or nil.
 func (s *Set) resourceAt(shape string) *Resource {
 	return first(s.All, func(x *Resource) bool {
 		for _, operation := range x.Operations {
@@ -178,8 +192,8 @@ func (s *Set) inferBelow() {
 	}
 }
 
-// useAbove says which resource the path of an operation names that is not on it, or is nil: the last one that the path
-// names, unless the options give a parameter after it.
+// useAbove says which resource the path of an operation names that is below one: the last that it names, unless the options give
+// a parameter after it. It is nil if there is none.
 func (s *Set) useAbove(operation *document.Operation) *Use {
 	for i, name := range slices.Backward(operation.PathNames) {
 		if s.values.IsGiven(name) {
@@ -192,7 +206,7 @@ func (s *Set) useAbove(operation *document.Operation) *Use {
 	return nil
 }
 
-// inferredOn returns the operation with a method on the resource that another one reads, or nothing.
+// inferredOn returns the name of the operation with a method on the resource that another one reads, or nothing.
 func (s *Set) inferredOn(get *document.Operation, method string) string {
 	operation := s.document.Find(method, get.Template)
 	if !s.Infers(operation) || operation.Template != get.Template {
@@ -207,7 +221,8 @@ func (s *Set) inferredOn(get *document.Operation, method string) string {
 // registrations are where a service creates its users, if it does not at /users.
 var registrations = []string{"", "/register", "/signup", "/sign-up"}
 
-// inferredCreate returns what creates resources below a path, or nil. PUT may, unless it only replaces.
+// inferredCreate returns what creates resources below a path, or nil. The PUT that replaces one may, unless it has a 404 and no 201:
+// then it only replaces.
 func (s *Set) inferredCreate(above, replace string) *document.Operation {
 	for _, registration := range registrations {
 		if post := s.document.At(http.MethodPost, document.Shape(above+registration)); post != nil {
@@ -247,7 +262,7 @@ type identification struct {
 //	201 {"id": 7}                 GET /tools/{toolId}    the service assigns it
 //	201, Location: /notes/7       GET /notes/{id}        the service assigns it
 func (s *Set) identify(create, get *document.Operation) *identification {
-	parameter := get.Parameter("path", get.PathNames[len(get.PathNames)-1])
+	parameter := get.Parameter("path", get.LastPathName())
 	if parameter == nil {
 		return nil
 	}
@@ -256,18 +271,16 @@ func (s *Set) identify(create, get *document.Operation) *identification {
 		return s.chosen(inPath, "", "its path")
 	}
 	fits := func(_ string, member *schema.Schema) bool { return s.fitsPath(member, inPath) }
-	isSent := func(name string, member *schema.Schema) bool {
-		return !s.values.IsAbsent(member) && fits(name, member)
-	}
 	names := identityNames(parameter.Name)
-	isNamed := func(of *schema.Schema) string { return s.memberNamed(of, names, fits) }
-	received, gives := s.find(create.Result(), create.BodySchema(), isNamed)
+	received, gives := s.find(create.Result(), create.BodySchema(), names, fits)
 	takes := s.takes(create, gives)
 	body := takes.Schema(create.BodySchema())
-	sent := s.memberNamed(body, names, isSent)
-	isRequired := sent != "" && slices.Contains(s.values.Flatten(body).Required, sent)
+	sent := s.memberNamed(body, names, func(name string, member *schema.Schema) bool {
+		return !s.values.IsAbsent(member) && fits(name, member)
+	})
+	isChosen := sent != "" && (received == "" || slices.Contains(s.values.Flatten(body).Required, sent))
 	switch {
-	case isRequired, sent != "" && received == "":
+	case isChosen:
 		member := takes.NameOf(sent)
 		return s.chosen(s.values.Property(body, sent), member, "the member "+member+" of its body")
 	case received != "":
@@ -278,8 +291,8 @@ func (s *Set) identify(create, get *document.Operation) *identification {
 	case create.SendsLocation():
 		return assigned("", "Location")
 	}
-	// What a read shows under the name of the parameter is known otherwise.
-	if shown, _ := s.find(get.Result(), nil, isNamed); shown != "" {
+	// A read shows the member, so that another one of the create is not it.
+	if shown, _ := s.find(get.Result(), nil, names, fits); shown != "" {
 		return nil
 	}
 	return s.guess(create, fits)
@@ -289,10 +302,9 @@ func (s *Set) identify(create, get *document.Operation) *identification {
 // what is created can be read by it.
 //
 //	201 {"user_id": 7}            GET /users/{name}
-func (s *Set) guess(create *document.Operation, fits func(string, *schema.Schema) bool) *identification {
+func (s *Set) guess(create *document.Operation, fits suitable) *identification {
 	usual := []string{nounOf(create) + "id", "id", "uuid"}
-	isUsual := func(of *schema.Schema) string { return s.memberNamed(of, usual, fits) }
-	member, gives := s.find(create.Result(), create.BodySchema(), isUsual)
+	member, gives := s.find(create.Result(), create.BodySchema(), usual, fits)
 	if member == "" {
 		return nil
 	}

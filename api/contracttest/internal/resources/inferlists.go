@@ -3,7 +3,6 @@ package resources
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -24,13 +23,7 @@ func (s *Set) findLists() {
 		operation := s.document.Operation(declared.Operation)
 		x := s.CreatedBy(declared.Create)
 		if operation != nil && x != nil && !s.IsLeftOut(operation) {
-			l := &List{List: declared, ReadBy: operation, Resource: x}
-			item := schema.At(operation.Result(), l.ItemsAt()+"/0")
-			l.ID, l.Item = s.placed(item, declared.ID)
-			for _, parameter := range slices.Sorted(maps.Keys(l.Filters)) {
-				l.Selects = append(l.Selects, declaredFilter(parameter, l.Filters[parameter]))
-			}
-			s.Lists = append(s.Lists, l)
+			s.Lists = append(s.Lists, s.declaredList(declared, operation, x))
 		}
 	}
 	for _, x := range s.All {
@@ -38,8 +31,19 @@ func (s *Set) findLists() {
 	}
 }
 
-// inferList adds the list that is at the path above that of a resource: GET /plants lists what POST /plants
-// creates. A PUT has no path of its own for the list, so that is above it.
+// declaredList is a list of the options.
+func (s *Set) declaredList(declared scenario.List, operation *document.Operation, x *Resource) *List {
+	l := &List{List: declared, ReadBy: operation, Resource: x}
+	item := schema.At(operation.Result(), l.ItemsAt()+"/0")
+	l.ID, l.Item = s.placed(item, declared.ID)
+	for _, parameter := range jsonvalue.Names(l.Filters) {
+		l.Selects = append(l.Selects, declaredFilter(parameter, l.Filters[parameter]))
+	}
+	return l
+}
+
+// inferList adds the list that has a resource: GET /plants lists what POST /plants creates, and GET /plants lists what
+// PUT /plants/{id} creates.
 func (s *Set) inferList(x *Resource) {
 	path := x.Create.Template
 	if above, hasAbove := x.Create.Above(); hasAbove {
@@ -55,6 +59,9 @@ func (s *Set) inferList(x *Resource) {
 		Create:    x.Create.ID,
 		Filters:   map[string]string{},
 	}
+	for _, name := range s.values.Names(operation.Result()) {
+		s.inferNext(l, name, s.values.Property(operation.Result(), name))
+	}
 	items := s.inferItems(l)
 	if items == nil {
 		s.miss(operation, "no array of its response, or more than one, has the member that identifies what "+x.Create.ID+" creates")
@@ -63,8 +70,11 @@ func (s *Set) inferList(x *Resource) {
 		s.stub.Lists = append(s.stub.Lists, l.List)
 		return
 	}
+	l.Items = items.at
+	l.ID = items.identity
+	l.Item = items.wrapping
 	for _, parameter := range operation.Parameters {
-		s.inferParameter(l, parameter, items)
+		s.inferParameter(l, parameter, items.thing)
 	}
 	if l.Next == "" && !isAmong(lastNames, l.After) {
 		l.After = "" // nothing tells its values
@@ -79,67 +89,65 @@ func (s *Set) canBeList(operation *document.Operation, x *Resource) bool {
 	isKnown := slices.ContainsFunc(s.Lists, func(l *List) bool {
 		return l.ReadBy == operation
 	})
+	if isKnown || s.IsLeftOut(operation) || operation.Streams() {
+		return false
+	}
 	isOpen := func(name string) bool { return !s.values.IsGiven(name) }
-	isOfAnother := slices.ContainsFunc(operation.PathNames, isOpen) && x.Parent == nil
-	isUsed := isKnown || s.IsLeftOut(operation)
-	return !isUsed && !isOfAnother && !operation.Streams()
+	return x.Parent != nil || !slices.ContainsFunc(operation.PathNames, isOpen)
 }
 
-// inferItems finds the items of a response, and in them the identity, and returns their schema. A response
-// with two arrays of items says not which one is the list.
+// items are the items of a list.
+type items struct {
+	at       string // where a response has them, as the options say it
+	identity string // the member that identifies the thing in an item
+	wrapping document.Wrapping
+	thing    *schema.Schema
+}
+
+// inferItems finds the items of a response, or nil. A response with two arrays of items at one depth does not say which one is
+// the list.
 //
 //	[{"id": 7}, {"id": 8}]                       the response itself is the list
 //	{"items": [{"id": 7}], "next_cursor": "x"}   the member items is it
 //	{"data": {"items": [{"id": 7}]}}             /data/items is it
-func (s *Set) inferItems(l *List) (items *schema.Schema) {
+func (s *Set) inferItems(l *List) *items {
 	whole := l.ReadBy.Result()
 	if whole == nil {
 		return nil
 	}
-	if item := s.itemOf(l, s.values.Flatten(whole)); item != nil {
-		return item
-	}
-	tops, inners := map[string]*schema.Schema{}, map[string]*schema.Schema{}
+	members, inners := map[string]*schema.Schema{}, map[string]*schema.Schema{}
 	for _, name := range s.values.Names(whole) {
-		tops[name] = s.values.Property(whole, name)
-		s.inferNext(l, name, tops[name])
-		for _, inner := range s.values.Names(tops[name]) {
-			inners[jsonvalue.Pointer(name, inner)] = s.values.Property(tops[name], inner)
+		members[name] = s.values.Property(whole, name)
+		for _, inner := range s.values.Names(members[name]) {
+			inners[jsonvalue.Pointer(name, inner)] = s.values.Property(members[name], inner)
 		}
 	}
-	return cmp.Or(s.onlyList(l, tops), s.onlyList(l, inners))
+	return cmp.Or(s.itemsAt(l, "", s.values.Flatten(whole)), s.onlyItems(l, members), s.onlyItems(l, inners))
 }
 
-// onlyList is the schema of the things in one of some members, if exactly one is a list of them.
-func (s *Set) onlyList(l *List, members map[string]*schema.Schema) (items *schema.Schema) {
+// onlyItems are the items in one of some members, if exactly one is a list of them.
+func (s *Set) onlyItems(l *List, members map[string]*schema.Schema) (only *items) {
 	for at, member := range members {
-		item := s.itemOf(l, member)
-		if item == nil {
-			continue
-		}
-		if items != nil {
+		found := s.itemsAt(l, at, member)
+		if found != nil && only != nil {
 			return nil
 		}
-		items = item
-		l.Items = at
+		only = cmp.Or(found, only)
 	}
-	return items
+	return only
 }
 
-// itemOf returns the schema of the things in an array, and notes where they have their identity; nil: nowhere.
-func (s *Set) itemOf(l *List, array *schema.Schema) *schema.Schema {
+// itemsAt are the items in an array that a response has in a place, or nil if they have no identity.
+func (s *Set) itemsAt(l *List, at string, array *schema.Schema) *items {
 	if schema.TypeOf(array) != "array" {
 		return nil
 	}
 	item := schema.Of(array.Items2020)
-	names := identityNames(l.Resource.identityName())
-	identity, w := s.find(item, nil, func(of *schema.Schema) string { return s.memberNamed(of, names, anyMember) })
+	identity, w := s.find(item, nil, identityNames(l.Resource.identityName()), anyMember)
 	if identity == "" {
 		return nil
 	}
-	l.ID = identity
-	l.Item = w
-	return schema.At(item, w.Members)
+	return &items{at: at, identity: identity, wrapping: w, thing: schema.At(item, w.Members)}
 }
 
 // identityName is the name of the member that identifies a resource. Where only Location or the path has the
@@ -148,8 +156,7 @@ func (x *Resource) identityName() string {
 	if x.Member != "" {
 		return x.Member
 	}
-	names := x.onOne().PathNames
-	return names[len(names)-1]
+	return x.onOne().LastPathName()
 }
 
 // inferNext notes that a member of the response, or one in it, leads to the next page. An array or an object of
@@ -172,17 +179,18 @@ func (s *Set) inferNext(l *List, name string, member *schema.Schema) {
 	}
 }
 
-// inferParameter finds out what a parameter of a list does: it selects items by a member, or does what its name says.
-func (s *Set) inferParameter(l *List, parameter *document.Parameter, items *schema.Schema) {
+// inferParameter finds out what a parameter of a list does: it selects things by a member, or does what its name says. One with
+// the name of a member that selects nothing by it does neither.
+func (s *Set) inferParameter(l *List, parameter *document.Parameter, thing *schema.Schema) {
 	if parameter.In != "query" {
 		return
 	}
-	if f := s.findFilter(l, parameter, items); f != nil {
+	if f := s.findFilter(l, parameter, thing); f != nil {
 		l.Selects = append(l.Selects, *f)
 		l.Filters[parameter.Name] = f.String()
 		return
 	}
-	if s.memberOfParameter(items, PlainName(parameter.Name), l.ID) == "" {
+	if s.memberOfParameter(thing, PlainName(parameter.Name), l.ID) == "" {
 		l.inferMeaning(parameter.Name, parameterSchema(s, parameter))
 	}
 }
@@ -220,10 +228,10 @@ func (l *List) meanings() []meaning {
 	}
 }
 
-// memberOfParameter returns the member of items that has a plain name, in the singular or plural.
-func (s *Set) memberOfParameter(items *schema.Schema, plain, identity string) string {
+// memberOfParameter returns the member of a thing, other than its identity, that has a plain name, in the singular or plural.
+func (s *Set) memberOfParameter(thing *schema.Schema, plain, identity string) string {
 	names := []string{plain, strings.TrimSuffix(plain, "s"), plain + "s"}
-	return s.memberNamed(items, names, func(name string, _ *schema.Schema) bool { return name != identity })
+	return s.memberNamed(thing, names, func(name string, _ *schema.Schema) bool { return name != identity })
 }
 
 // scalar is what a schema has one or several of, where it is not null.
@@ -231,11 +239,10 @@ func (s *Set) scalar(of *schema.Schema) *schema.Schema {
 	return s.values.Scalar(s.values.WithoutNull(of))
 }
 
-// sameKind reports whether two schemas have the same type, which is neither array nor object.
+// sameKind reports whether two schemas have the same one type, which is neither array nor object.
 func sameKind(one, other *schema.Schema) bool {
-	name := schema.TypeOf(one)
-	isOne := name != "" && schema.IsScalar(one)
-	return isOne && schema.TypeOf(other) == name
+	kind := schema.TypeOf(one)
+	return kind != "" && kind == schema.TypeOf(other) && schema.IsScalar(one)
 }
 
 // sentence says what was inferred of a list, so that its author can see a wrong guess, and correct it.
@@ -249,7 +256,7 @@ func (l *List) sentence() string {
 			text += "; " + *meaning.parameter + " " + meaning.does
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(l.Filters)) {
+	for _, name := range jsonvalue.Names(l.Filters) {
 		text += "; " + name + " selects by the member " + l.Filters[name]
 	}
 	return text

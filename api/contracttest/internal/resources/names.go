@@ -28,15 +28,18 @@ func nounOf(create *document.Operation) string {
 // wrapperNames are the plain names of members that have the thing which a response is about.
 var wrapperNames = []string{"", "data", "result", "item", "resource", "record", "object", "response", "payload"}
 
-// isWrapper reports whether the name of the member that a place is in says that it is what was created.
+// isWrapper reports whether a place is in a member with a name that says that it is what was created, as /data is, or is in none.
 func isWrapper(place string, create *document.Operation) bool {
 	name, _, _ := strings.Cut(strings.TrimPrefix(place, "/"), "/")
 	return isAmong(append(slices.Clone(wrapperNames), nounOf(create)), name)
 }
 
-// memberNamed returns the member of a schema that has one of some plain names, the best one first, and that
+// suitable reports whether a member can be the one that is looked for.
+type suitable func(name string, member *schema.Schema) bool
+
+// memberNamed returns the member of a schema, which may be nil, that has one of some plain names, the best one first, and that
 // is suitable, or an empty name.
-func (s *Set) memberNamed(of *schema.Schema, plainNames []string, isSuitable func(name string, member *schema.Schema) bool) string {
+func (s *Set) memberNamed(of *schema.Schema, plainNames []string, isSuitable suitable) string {
 	names := s.values.Names(of)
 	for _, plain := range plainNames {
 		found := first(names, func(name string) bool {

@@ -9,31 +9,28 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 )
 
-// Many services have each thing in a member: {"data": {…}}, {"book": {…}}, or as JSON:API has it. Where the identity is says
-// where the thing is: what does not have it, but exactly one member of which does, wraps the thing in that.
+// Many services have each thing in a member: {"data": {…}}, {"book": {…}}, or as JSON:API has it. The identity says where the
+// thing is: an object that does not have it wraps the thing in its member that does, if that is the only one.
 
-// find returns the member with the identity of a thing in a result, and where that has the thing; an empty name: nowhere. What has
-// members that a create sends is the thing itself, and not its wrapping.
-func (s *Set) find(result, sent *schema.Schema, identityOf func(*schema.Schema) string) (member string, w document.Wrapping) {
-	if result == nil {
-		return "", w
-	}
-	if member = identityOf(result); member != "" {
+// find returns the member of a result that identifies a thing, which has one of some plain names and is suitable, and where the
+// result has the thing; an empty name: nowhere. A result with other members that a create sends is the thing itself, and does
+// not wrap it.
+func (s *Set) find(result, sent *schema.Schema, plainNames []string, isSuitable suitable) (member string, w document.Wrapping) {
+	if member = s.memberNamed(result, plainNames, isSuitable); member != "" {
 		return member, s.besideAttributes(result, "", member)
 	}
-	wrapper := ""
+	var wrapper string
 	for _, name := range s.values.Names(result) {
-		inner := s.values.Property(result, name)
-		switch found := identityOf(inner); {
-		case found != "" && wrapper != "":
+		found := s.memberNamed(s.values.Property(result, name), plainNames, isSuitable)
+		if found != "" && wrapper != "" {
 			return "", w
-		case found != "":
-			wrapper = name
-			member = found
+		}
+		if found != "" {
+			wrapper, member = name, found
 		}
 	}
-	isSent := func(name string) bool { return name != wrapper && s.values.Property(sent, name) != nil }
-	if wrapper == "" || slices.ContainsFunc(s.values.Names(result), isSent) {
+	isBeside := func(name string) bool { return name != wrapper && s.values.Property(sent, name) != nil }
+	if wrapper == "" || slices.ContainsFunc(s.values.Names(result), isBeside) {
 		return "", w
 	}
 	return member, s.besideAttributes(s.values.Property(result, wrapper), jsonvalue.Pointer(wrapper), member)
@@ -42,7 +39,8 @@ func (s *Set) find(result, sent *schema.Schema, identityOf func(*schema.Schema) 
 // besideIdentity are the members that JSON:API has beside an identity (https://jsonapi.org/format, resource objects).
 var besideIdentity = []string{"type", "id", "lid", "attributes", "relationships", "links", "meta"}
 
-// besideAttributes is where a thing is whose identity is in an object at a place: JSON:API has its other members in attributes.
+// besideAttributes is where a thing is whose identity is in an object at a place: the object itself, or its attributes, if it has
+// only what JSON:API has beside them.
 func (s *Set) besideAttributes(of *schema.Schema, at, member string) document.Wrapping {
 	hasAttributes := len(s.values.Names(s.values.Property(of, "attributes"))) > 0
 	isOther := func(name string) bool { return !slices.Contains(besideIdentity, name) }
@@ -56,18 +54,18 @@ func (s *Set) besideAttributes(of *schema.Schema, at, member string) document.Wr
 func (s *Set) wrap(x *Resource, operation *document.Operation) {
 	name := x.Member
 	if name == "" && len(operation.PathNames) > 0 {
-		name = operation.PathNames[len(operation.PathNames)-1]
+		name = operation.LastPathName()
 	}
-	isIdentity := func(of *schema.Schema) string { return s.memberNamed(of, identityNames(name), anyMember) }
 	if operation.Gives == (document.Wrapping{}) {
-		_, operation.Gives = s.find(operation.Result(), x.Create.BodySchema(), isIdentity)
+		_, operation.Gives = s.find(operation.Result(), x.Create.BodySchema(), identityNames(name), anyMember)
 	}
 	if operation.Takes == (document.Wrapping{}) {
 		operation.Takes = s.takes(operation, x.Create.Gives)
 	}
 }
 
-// takes is where the body of a request has a thing: where responses have it, or in its only member, if no response has that.
+// takes is where the body of a request has a thing: where the response has it, or that of the create, or in the only member of the
+// body, if no response has that member. It has the identity beside the thing only where the response of the create does.
 func (s *Set) takes(operation *document.Operation, created document.Wrapping) (w document.Wrapping) {
 	body := operation.BodySchema()
 	places := []string{operation.Gives.Members, created.Members}
@@ -81,13 +79,12 @@ func (s *Set) takes(operation *document.Operation, created document.Wrapping) (w
 	return w
 }
 
-// placed is the member that is an identity, and where its thing is, of what the options have: a name, or a JSON Pointer.
+// placed is the member that is an identity, and where its thing is, of what the options have: id, or /data/id.
 func (s *Set) placed(of *schema.Schema, id string) (member string, w document.Wrapping) {
-	i := strings.LastIndex(id, "/")
-	above := id[:max(i, 0)]
-	member = jsonvalue.Unescape(id[i+1:])
+	above, last := jsonvalue.Split(id)
+	member = jsonvalue.Unescape(strings.TrimPrefix(last, "/"))
 	return member, s.besideAttributes(schema.At(of, above), above, member)
 }
 
-// anyMember takes each member.
+// anyMember finds each member suitable.
 func anyMember(string, *schema.Schema) bool { return true }
