@@ -12,14 +12,17 @@ import (
 // Created returns what a response says was created, and the path at which it can be deleted; or nil, if nothing
 // was created, or the document has no DELETE for it.
 func (s *Set) Created(operation *document.Operation, got scenario.Interaction) (thing *scenario.Thing, path string) {
-	x := s.createdIn(operation, got)
-	if x == nil || x.Operations[http.MethodDelete] == nil {
+	x := s.Of(operation)
+	if x == nil || !x.isCreatedBy(operation, got) {
 		return nil, ""
 	}
 	remove := x.Operations[http.MethodDelete]
+	if remove == nil {
+		return nil, ""
+	}
 	thing = x.Thing(x.IdentityIn(operation, got))
 	path = s.UseOf(remove).Fill(remove, remove.Template, thing)
-	// Of what is under another resource the path lacks that: /tickets/{id}/comments/7.
+	// The path of what is below another resource still lacks that: /tickets/{id}/comments/7.
 	isPart := strings.Contains(path, "{")
 	if thing.ID == nil || isPart {
 		return nil, ""
@@ -27,18 +30,14 @@ func (s *Set) Created(operation *document.Operation, got scenario.Interaction) (
 	return thing, path
 }
 
-// createdIn is the resource of which a response says that one was created, or nil.
-func (s *Set) createdIn(operation *document.Operation, got scenario.Interaction) *Resource {
-	isReplaced := got.Method == http.MethodPut && got.Status != http.StatusCreated
-	isSuccess := got.Status < http.StatusMultipleChoices && !isReplaced
-	x := s.Of(operation)
-	if x == nil || !isSuccess {
-		return nil
+// isCreatedBy reports whether a response of an operation says that such a thing was created. A PUT has replaced it unless its
+// status is 201.
+func (x *Resource) isCreatedBy(operation *document.Operation, got scenario.Interaction) bool {
+	if got.Method == http.MethodPut && got.Status != http.StatusCreated {
+		return false
 	}
-	if isCreate := operation == x.Create || operation == x.Operations[http.MethodPut]; !isCreate {
-		return nil
-	}
-	return x
+	mayCreate := operation == x.Create || operation == x.Operations[http.MethodPut]
+	return mayCreate && got.Status < http.StatusMultipleChoices
 }
 
 // IdentityIn is the identity of what a response says was created, or nil.
@@ -54,7 +53,7 @@ func (x *Resource) IdentityIn(operation *document.Operation, got scenario.Intera
 	if id := operation.GivenBy(got)[x.Member]; id != nil {
 		return id
 	}
-	// No path, if it leads elsewhere.
+	// A Location that leads to another server has no path.
 	path, _, _ := got.LeadsTo(got.Header.Get("Location"))
 	return x.InPath(path)
 }

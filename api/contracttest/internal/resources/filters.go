@@ -51,10 +51,10 @@ const (
 var Meanings = []Meaning{Equal, AnyCase, Begins, Contains, Least, Most, Above, Below}
 
 // IsOrder reports whether it is a bound of values that have an order.
-func (m Meaning) IsOrder() bool { return slices.Index(Meanings, m) >= slices.Index(Meanings, Least) }
+func (m Meaning) IsOrder() bool { return slices.Contains([]Meaning{Least, Most, Above, Below}, m) }
 
-// Selects reports whether a member with a value is selected by a value of the parameter, or else whether that is open. An array
-// is selected if one of its items is.
+// Selects reports whether a value of the parameter selects a member with a value, and if not, whether that is open: a right service
+// may select it. An array is selected if one of its items is.
 func (m Meaning) Selects(have, wanted any) (selects, isOpen bool) {
 	if all, isArray := have.([]any); isArray {
 		for _, item := range all {
@@ -88,7 +88,7 @@ func (m Meaning) Selects(have, wanted any) (selects, isOpen bool) {
 	return order == 0, false
 }
 
-// compare orders two values: as numbers or times if both are such, else as texts.
+// compare orders two values: as numbers if both are numbers, as times if both are times, else as texts.
 func compare(have, wanted any) int {
 	one, other := fmt.Sprint(have), fmt.Sprint(wanted)
 	number, err := strconv.ParseFloat(one, 64)
@@ -104,7 +104,7 @@ func compare(have, wanted any) int {
 	return cmp.Compare(one, other)
 }
 
-// declaredFilter is a filter of the options: the name of a member, and maybe a meaning.
+// declaredFilter is a filter of the options: the name of a member, and maybe a meaning, as "price >=".
 func declaredFilter(parameter, says string) Filter {
 	f := Filter{Parameter: parameter, Member: says}
 	if i := strings.LastIndexByte(says, ' '); i > 0 && slices.Contains(Meanings, Meaning(says[i+1:])) {
@@ -130,46 +130,53 @@ var bounds = map[string]Meaning{
 	"gt": Above, "after": Above, "since": Above, "lt": Below, "before": Below, "until": Below,
 }
 
-// openBounds leave open whether they select the value itself.
+// openBounds leave open whether they select the value itself, in place of bounds that do.
 var openBounds = map[Meaning]Meaning{Least: Above, Most: Below}
 
 // opposites are the bounds that make a range with another one, if no name says which member it is about.
 var opposites = map[string]string{"from": "to", "min": "max", "since": "until", "after": "before"}
 
-// findFilter finds out whether a parameter selects items by a member. A test must be able to choose the value, so a create
-// must send it.
-func (s *Set) findFilter(l *List, parameter *document.Parameter, items *schema.Schema) *Filter {
+// findFilter is the filter that a parameter seems to be, by the member with its name, or else by the one that it is a bound of; or nil.
+func (s *Set) findFilter(l *List, parameter *document.Parameter, thing *schema.Schema) *Filter {
 	f := &Filter{Parameter: parameter.Name}
-	f.Member = s.memberOfParameter(items, PlainName(parameter.Name), l.ID)
+	f.Member = s.memberOfParameter(thing, PlainName(parameter.Name), l.ID)
 	rest, word := boundOf(parameter.Name)
 	if f.Member == "" && word != "" {
 		f.Meaning = bounds[word]
-		f.Member = s.boundedMember(l, parameter, items, rest, word)
+		f.Member = s.boundedMember(l, parameter, thing, rest, word)
 	}
-	if f.Member == "" || !s.canSelect(l, parameter, items, f) {
+	if f.Member == "" || !s.canSelect(l, parameter, thing, f) {
 		return nil
 	}
 	return f
 }
 
-// boundedMember is the member that a bound is about: the one that has the rest of its name, or if nothing is left, the only
-// one of its type and format, or the only one of these that its description names, where another parameter is the opposite
-// bound.
-func (s *Set) boundedMember(l *List, parameter *document.Parameter, items *schema.Schema, rest, word string) string {
+// boundedMember is the member that a bound is about, or nothing: the one that has the rest of its name, as price for min_price, or
+// if nothing is left and the list has the opposite bound, too, the only one that is like the parameter.
+func (s *Set) boundedMember(l *List, parameter *document.Parameter, thing *schema.Schema, rest, word string) string {
 	if rest != "" {
-		return s.memberOfParameter(items, rest, l.ID)
+		return s.memberOfParameter(thing, rest, l.ID)
 	}
 	wanted := s.scalar(parameterSchema(s, parameter))
 	isPair := slices.ContainsFunc(l.ReadBy.Parameters, func(other *document.Parameter) bool {
 		return opposites[other.Name] == word || opposites[word] == other.Name
 	})
-	if isNumber := schema.IsNumber(wanted); !isPair || isNumber != slices.Contains([]string{"min", "max"}, word) {
-		return "" // from and after may be positions in the list
+	// The bounds min and max are of numbers, and all others of times: a number with the name from or after may be a position in the list.
+	isOfNumbers := slices.Contains([]string{"min", "max"}, word)
+	if !isPair || isOfNumbers != schema.IsNumber(wanted) {
+		return ""
 	}
+	return s.onlyAlike(l, parameter, thing, wanted)
+}
+
+// onlyAlike is the only member that has the type and the format of a parameter, or of several the only one that its description
+// names; or nothing.
+func (s *Set) onlyAlike(l *List, parameter *document.Parameter, thing, wanted *schema.Schema) string {
 	var alike []string
-	for _, name := range s.values.Names(items) {
-		member := s.scalar(s.values.Property(items, name))
-		if name != l.ID && sameKind(wanted, member) && schema.FormatOf(wanted) == schema.FormatOf(member) {
+	for _, name := range s.values.Names(thing) {
+		member := s.scalar(s.values.Property(thing, name))
+		isAlike := sameKind(wanted, member) && schema.FormatOf(wanted) == schema.FormatOf(member)
+		if isAlike && name != l.ID {
 			alike = append(alike, name)
 		}
 	}
@@ -192,29 +199,35 @@ func isNamedIn(description, name string) bool {
 	})
 }
 
-// canSelect reports whether a parameter, the create and the items have a member in the same type, and completes the filter.
-func (s *Set) canSelect(l *List, parameter *document.Parameter, items *schema.Schema, f *Filter) bool {
+// canSelect reports whether a parameter, the create and the list have the member of a filter in the same type: a test must be able to
+// choose its value, so a create must send it. It completes the filter, too: a bound may be open, and what equals may be a guess.
+func (s *Set) canSelect(l *List, parameter *document.Parameter, thing *schema.Schema, f *Filter) bool {
 	sent := s.values.Property(l.Resource.Create.ThingSchema(), f.Member)
 	if sent == nil || s.values.IsAbsent(sent) {
 		return false
 	}
-	wanted, member, item := s.scalar(parameterSchema(s, parameter)), s.scalar(sent), s.scalar(s.values.Property(items, f.Member))
-	if !sameKind(wanted, member) || !sameKind(member, item) {
+	wanted, member, listed := s.scalar(parameterSchema(s, parameter)), s.scalar(sent), s.scalar(s.values.Property(thing, f.Member))
+	if !sameKind(wanted, member) || !sameKind(member, listed) {
 		return false
 	}
 	if f.Meaning.IsOrder() {
-		// Half-open ranges of moments are usual.
-		isOpen := schema.FormatOf(wanted) == "date-time" || saysOpen.MatchString(parameter.Description)
-		if open, hasOpen := openBounds[f.Meaning]; isOpen && hasOpen {
-			f.Meaning = open
-		}
+		f.Meaning = cmp.Or(openBound(f.Meaning, wanted, parameter.Description), f.Meaning)
 		return IsOrdered(wanted) && schema.FormatOf(wanted) == schema.FormatOf(member)
 	}
 	_, word := boundOf(parameter.Name)
 	isBound := word != "" && IsOrdered(wanted)
-	isSame := parameter.Name == f.Member && (saysSame(wanted, member) || saysSame(wanted, item))
+	isSame := parameter.Name == f.Member && (saysSame(wanted, member) || saysSame(wanted, listed))
 	f.IsGuess = isBound || !isSame || saysOther.MatchString(parameter.Description)
 	return !otherThanEqual.MatchString(parameter.Description)
+}
+
+// openBound is a bound that leaves open whether it selects the value itself, if the other one says that it does and its parameter may
+// not, or nothing. Ranges of moments are often half-open.
+func openBound(bound Meaning, wanted *schema.Schema, description string) Meaning {
+	if schema.FormatOf(wanted) == "date-time" || saysOpen.MatchString(description) {
+		return openBounds[bound]
+	}
+	return ""
 }
 
 // parameterSchema is what a parameter takes, where it is not null.
@@ -229,7 +242,7 @@ func IsOrdered(of *schema.Schema) bool {
 	return len(schema.ValuesOf(of)) == 0 && (schema.IsNumber(of) || isTime)
 }
 
-// saidOfValues are the keywords of which two schemas must have the same to allow the same values.
+// saidOfValues are the keywords that two schemas must have alike to allow the same values.
 var saidOfValues = []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength"}
 
 // saysSame reports whether two schemas of values that are not composed say the same of them.
@@ -244,13 +257,15 @@ func saysSame(one, other *schema.Schema) bool {
 // wordOfName is a word of a name: minPrice, min_price and price[min] have min and price.
 var wordOfName = regexp.MustCompile(`[A-Z]?[a-z0-9]+|[A-Z]+`)
 
-// boundOf is the first or the last word of a name if it is one of a bound, and the plain name that the others are.
+// boundOf is the first or the last word of a name if it is one of a bound, and the plain name that the others are: price and min of
+// price[min].
 func boundOf(name string) (rest, word string) {
 	words := wordOfName.FindAllString(name, -1)
-	for i, word := range words {
+	for i, found := range words {
+		lower := strings.ToLower(found)
 		isOutside := i == 0 || i == len(words)-1
-		if word = strings.ToLower(word); isOutside && bounds[word] != "" {
-			return PlainName(strings.Join(slices.Delete(words, i, i+1), "")), word
+		if isOutside && bounds[lower] != "" {
+			return PlainName(strings.Join(slices.Delete(words, i, i+1), "")), lower
 		}
 	}
 	return "", ""

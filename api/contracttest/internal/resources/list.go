@@ -44,18 +44,19 @@ func (l *List) Parameter(name string) *document.Parameter {
 // HasLink reports whether the list has pages that are connected by Link.
 func (l *List) HasLink() bool { return l.Limit != "" && l.ReadBy.Sends("Link") }
 
-// InOrder reports whether resources that a test creates follow each other in the list.
+// InOrder reports whether resources that a test creates follow each other in the list: the options say that it is in the order of
+// an identity, which the test has chosen and counts up.
 func (l *List) InOrder() bool {
-	isByIdentity := l.After != "" && l.Next == ""
-	isChosen := !l.Resource.IsAssigned && schema.TypeOf(l.Resource.Identity) == "integer"
 	if l.IsInferred {
 		return false
 	}
+	isByIdentity := l.After != "" && l.Next == ""
+	isChosen := !l.Resource.IsAssigned && schema.TypeOf(l.Resource.Identity) == "integer"
 	return isByIdentity && isChosen
 }
 
-// From begins a query before an identity, where the list can do that: where it is a number
-// that the test has chosen. All others may be anywhere in the list.
+// From is a query for the part of the list that begins with an identity, where the list can do that: see InOrder. Otherwise it is
+// empty, because the identity may be anywhere in the list.
 func (l *List) From(id any) url.Values {
 	query := url.Values{}
 	if number, isNumber := id.(int64); isNumber && l.InOrder() {
@@ -64,7 +65,7 @@ func (l *List) From(id any) url.Values {
 	return query
 }
 
-// PageSize is a limit that the list allows, as near as can be.
+// PageSize is the limit that the list allows and that is nearest to the wanted one.
 func (l *List) PageSize(want int) int {
 	parameter := l.Parameter(l.Limit)
 	if parameter == nil {
@@ -80,14 +81,13 @@ func (l *List) LongestPage() int { return l.PageSize(values.Most) }
 // partly are words about a list that need not have all that exists.
 var partly = regexp.MustCompile(`(?i)\bonly\b|published|active|public|visible|available|\bown(ed)?\b|your|current user|recent|latest|newest|search|matching|popular`)
 
-// IsPartial reports whether the document leaves open if the list has all resources. Such a list cannot be
-// accused of lacking something.
+// IsPartial reports whether the document leaves open if the list has all resources: in words, or with a default of a parameter that
+// may select. Such a list cannot be accused of lacking something.
 func (l *List) IsPartial() bool {
 	pages := []string{l.Limit, l.After, l.Offset, l.Page}
 	selects := func(p *document.Parameter) bool {
 		hasDefault := p.In == "query" && schema.DefaultOf(p.Schema) != nil
 		return hasDefault && !slices.Contains(pages, p.Name)
 	}
-	says := l.ReadBy.Says
-	return partly.MatchString(says) || slices.ContainsFunc(l.ReadBy.Parameters, selects)
+	return partly.MatchString(l.ReadBy.Says) || slices.ContainsFunc(l.ReadBy.Parameters, selects)
 }

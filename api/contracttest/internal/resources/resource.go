@@ -99,7 +99,7 @@ func (u *Use) Fill(operation *document.Operation, path string, thing *scenario.T
 		if parameter == nil {
 			return path
 		}
-		// What cannot be written leaves the path empty, which is none.
+		// What cannot be written leaves an empty segment, which no path of the operation has.
 		text, _ := document.Written(parameter, thing.ID)
 		path = strings.ReplaceAll(path, "{"+parameter.Name+"}", text)
 		thing = thing.Parent
@@ -107,7 +107,7 @@ func (u *Use) Fill(operation *document.Operation, path string, thing *scenario.T
 	return path
 }
 
-// IsOn reports whether an operation is on the thing that it names, and not on something below it.
+// IsOn reports whether an operation is on the thing itself that its path names, and not on something below that.
 func (u *Use) IsOn(operation *document.Operation) bool {
 	return u != nil && u.Operations[operation.Method] == operation
 }
