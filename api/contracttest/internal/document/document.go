@@ -89,9 +89,6 @@ func (d *Document) Component(name string, direction schema.Direction) *schema.Sc
 	return schemas.Of(d.reader.component("schemas")[name])
 }
 
-// Components are the names of the schemas that are components, sorted.
-func (d *Document) Components() []string { return jsonvalue.Names(d.reader.component("schemas")) }
-
 // TextOf is a schema as JSON, or nothing if it says nothing.
 func (d *Document) TextOf(of *schema.Schema) string { return d.library.Text(of) }
 
@@ -150,16 +147,12 @@ func (d *Document) Find(method, path string) *Operation {
 	if found != nil && (*found).Matches(path) { // else the tree has taken an escaped text for a fixed one
 		return *found
 	}
-	return first(d.Operations, func(o *Operation) bool {
-		return o.Method == method && o.Matches(path)
-	})
+	return first(d.Operations, func(o *Operation) bool { return o.Method == method && o.Matches(path) })
 }
 
 // At returns the operation with a method at a path of a shape, or nil.
 func (d *Document) At(method, shape string) *Operation {
-	return first(d.Operations, func(o *Operation) bool {
-		return o.Method == method && Shape(o.Template) == shape
-	})
+	return first(d.Operations, func(o *Operation) bool { return o.Method == method && Shape(o.Template) == shape })
 }
 
 // Serving returns the operation that describes the response to a request, or nil. HEAD is described by

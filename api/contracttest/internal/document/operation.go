@@ -145,9 +145,7 @@ func (o *Operation) Prefix(parameter int) string {
 
 // Parameter returns a parameter, or nil.
 func (o *Operation) Parameter(in, name string) *Parameter {
-	return first(o.Parameters, func(p *Parameter) bool {
-		return p.In == in && p.Name == name
-	})
+	return first(o.Parameters, func(p *Parameter) bool { return p.In == in && p.Name == name })
 }
 
 // NeedsIfMatch reports whether a request must have the header If-Match.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 	"github.com/plantstore/plantstore/internal/testing/golden"
 	"github.com/plantstore/plantstore/internal/testing/must"
@@ -94,7 +95,7 @@ func described(t *testing.T, d *Document) string {
 		line("  result %.80s", inWords(d, o.Result()))
 	}
 	line("")
-	for _, name := range d.Components() {
+	for _, name := range jsonvalue.Names(d.reader.component("schemas")) {
 		component := d.Component(name, schema.Request)
 		line("schema %s: %.120s", name, d.TextOf(component))
 		for _, member := range slices.Sorted(maps.Keys(component.Properties)) {

@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// Requirements returns what opens the operation: one of several sets of schemes. None: it is open. An
-// empty set: it is open, too.
+// Requirements returns what opens the operation: one of several sets of schemes. It is open if there is no set, or an empty one.
 func (o *Operation) Requirements() []Requirement { return *o.security }
 
 // IsOpen reports whether the operation needs no credentials.

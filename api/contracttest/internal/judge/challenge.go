@@ -77,9 +77,7 @@ func (j *Judge) challenge(x scenario.Interaction) []scenario.Fault {
 	}
 	known := j.Document.ChallengeSchemes()
 	mustBeKnown := x.Status == http.StatusUnauthorized && len(known) > 0
-	isKnown := slices.ContainsFunc(schemes, func(scheme string) bool {
-		return slices.Contains(known, scheme)
-	})
+	isKnown := slices.ContainsFunc(schemes, func(scheme string) bool { return slices.Contains(known, scheme) })
 	message := fmt.Sprintf("has the schemes %v, the document has %v", schemes, known)
 	return require(isKnown || !mustBeKnown, where, "securitySchemes", message)
 }

@@ -102,9 +102,7 @@ func (j *Judge) isSeveral(x scenario.Interaction, pointer string) bool {
 	if jsonvalue.Object(value) == nil {
 		return false
 	}
-	return slices.ContainsFunc(described.OneOf, func(branch *schema.Schema) bool {
-		return schema.Allows(branch, value)
-	})
+	return slices.ContainsFunc(described.OneOf, func(branch *schema.Schema) bool { return schema.Allows(branch, value) })
 }
 
 // ofParts is the keyword that a value breaks in the parts of a schema, where a test is about one that combines them. The value

@@ -170,14 +170,14 @@ func (s *Set) parentOf(get *document.Operation) *Resource {
 
 // resourceAt is the resource with an operation at a path of a shape, or nil.
 func (s *Set) resourceAt(shape string) *Resource {
-	return first(s.All, func(x *Resource) bool {
+	for _, x := range s.All {
 		for _, operation := range x.Operations {
 			if document.Shape(operation.Template) == shape {
-				return true
+				return x
 			}
 		}
-		return false
-	})
+	}
+	return nil
 }
 
 // inferBelow lets operations below a resource work on one that a test creates: /tickets/{id}/comments, or

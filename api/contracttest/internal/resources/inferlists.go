@@ -86,9 +86,7 @@ func (s *Set) inferList(x *Resource) {
 // canBeList reports whether an operation may list a resource, and is not yet known for it. One with parameters in
 // its path lists what is under another resource, which a test must be able to create; a stream has no end.
 func (s *Set) canBeList(operation *document.Operation, x *Resource) bool {
-	isKnown := slices.ContainsFunc(s.Lists, func(l *List) bool {
-		return l.ReadBy == operation
-	})
+	isKnown := slices.ContainsFunc(s.Lists, func(l *List) bool { return l.ReadBy == operation })
 	if isKnown || s.IsLeftOut(operation) || operation.Streams() {
 		return false
 	}

@@ -218,19 +218,12 @@ func (s *Set) markIdentity(x *Resource) {
 // Of returns the resource that an operation creates or works on, or nil. A PUT that creates is
 // both, and the resource is the same one.
 func (s *Set) Of(operation *document.Operation) *Resource {
-	return first(s.All, func(x *Resource) bool {
-		return x.Create == operation || x.Operations[operation.Method] == operation
-	})
+	return first(s.All, func(x *Resource) bool { return x.Create == operation || x.Operations[operation.Method] == operation })
 }
 
 // FirstChosen returns the first resource whose identity the client chooses, or nil.
 func (s *Set) FirstChosen() *Resource {
 	return first(s.All, func(x *Resource) bool { return !x.IsAssigned })
-}
-
-// Creates reports whether an operation creates a resource that a test knows.
-func (s *Set) Creates(operation *document.Operation) bool {
-	return slices.ContainsFunc(s.All, func(x *Resource) bool { return x.Create == operation })
 }
 
 // CreatedBy returns the resource of a create operation, or nil.
