@@ -57,7 +57,7 @@ type Judge struct {
 	Earlier  map[string]*document.Document // by name
 	Settings Settings
 
-	open    sync.Map // by name, operations that have accepted a request without credentials
+	open    sync.Map // by name, operations that have not refused a request for its lack of credentials
 	failing sync.Map // by name, the status with which an operation fails on its plainest request
 }
 

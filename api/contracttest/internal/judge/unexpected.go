@@ -37,8 +37,8 @@ func (j *Judge) notRefused(x scenario.Interaction, why scenario.Violation, promi
 	return scenario.Cause{Kind: scenario.Succeeds, Operation: operation, Violation: why.Kind}, root
 }
 
-// ignoredCredentials is the cause of a request that is accepted without credentials, or with wrong ones. Where an
-// operation accepts one without any, it does not look at them, and that it accepts wrong ones has the same cause.
+// ignoredCredentials is the cause of a request that is not refused for its lack of credentials, or for wrong ones. Where an
+// operation does not refuse the first, it does not look at credentials, so that the second has the same cause.
 func (j *Judge) ignoredCredentials(operation string, kind scenario.Kind) scenario.Cause {
 	if kind == scenario.NoCredentials {
 		j.open.Store(operation, true)
