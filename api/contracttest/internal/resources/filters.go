@@ -211,7 +211,7 @@ func (s *Set) canSelect(l *List, parameter *document.Parameter, thing *schema.Sc
 		return false
 	}
 	if f.Meaning.IsOrder() {
-		f.Meaning = cmp.Or(openBound(f.Meaning, wanted, parameter.Description), f.Meaning)
+		f.Meaning = opened(f.Meaning, wanted, parameter.Description)
 		return IsOrdered(wanted) && schema.FormatOf(wanted) == schema.FormatOf(member)
 	}
 	_, word := boundOf(parameter.Name)
@@ -221,13 +221,13 @@ func (s *Set) canSelect(l *List, parameter *document.Parameter, thing *schema.Sc
 	return !otherThanEqual.MatchString(parameter.Description)
 }
 
-// openBound is a bound that leaves open whether it selects the value itself, if the other one says that it does and its parameter may
-// not, or nothing. Ranges of moments are often half-open.
-func openBound(bound Meaning, wanted *schema.Schema, description string) Meaning {
+// opened is a bound as a right service may read it: Above in place of Least, and Below in place of Most, where the description says
+// so, and for moments, because ranges of them are often half-open.
+func opened(bound Meaning, wanted *schema.Schema, description string) Meaning {
 	if schema.FormatOf(wanted) == "date-time" || saysOpen.MatchString(description) {
-		return openBounds[bound]
+		return cmp.Or(openBounds[bound], bound)
 	}
-	return ""
+	return bound
 }
 
 // parameterSchema is what a parameter takes, where it is not null.

@@ -3,12 +3,12 @@ package resources
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
@@ -42,7 +42,7 @@ func (s *Set) inferResources() {
 }
 
 // inferResource adds the resource that an operation is on, a GET or a DELETE, if another one creates it at the path above. If it
-// is below another resource, a test must be able to create that, too.
+// is below another resource, a test must be able to create that, too. Why a GET is on none is noted.
 func (s *Set) inferResource(on *document.Operation) {
 	above, hasAbove := on.Above()
 	if !hasAbove || !s.Infers(on) {
@@ -70,38 +70,35 @@ func (s *Set) inferResource(on *document.Operation) {
 		return
 	}
 	x.Create = create.ID
+	s.addInferred(x, create, on, parent)
+}
+
+// addInferred adds a resource, which is below its parent, if it is known what identifies it. What is declared counts more.
+func (s *Set) addInferred(x scenario.Resource, create, on *document.Operation, parent *Resource) {
 	found := s.identify(create, on)
 	switch {
 	case s.isDeclared(create, on):
+		return
 	case found == nil:
 		s.miss(on, "no member of what "+create.ID+" takes or responds with identifies what it reads")
 		x.ID = unknown
 		x.Assigned = true
 		s.stub.Resources = append(s.stub.Resources, x)
-	default:
-		x.ID = found.member
-		x.Assigned = found.assigned
-		s.addInferred(x, parent, found)
-		s.Inferred = append(s.Inferred, fmt.Sprintf("%s creates what {%s} names in %s: it is in %s",
-			x.Create, on.LastPathName(), strings.Join(namesOn(x), ", "), found.where))
+		return
 	}
-}
-
-// addInferred adds a resource that was inferred.
-func (s *Set) addInferred(x scenario.Resource, parent *Resource, found *identification) {
+	x.ID = found.member
+	x.Assigned = found.assigned
 	s.addResource(x, true)
 	// One that a link has declared is below nothing: only a create without path parameters has links to follow.
 	if added := s.CreatedBy(x.Create); added != nil {
 		added.Parent = parent
 		added.IsGuessed = found.guessed
 	}
-}
-
-// namesOn are the operations on a resource, without a PUT that creates it.
-func namesOn(x scenario.Resource) []string {
-	return slices.DeleteFunc([]string{x.Read, x.Replace, x.Change, x.Delete}, func(name string) bool {
+	others := slices.DeleteFunc([]string{x.Read, x.Replace, x.Change, x.Delete}, func(name string) bool {
 		return name == "" || name == x.Create
 	})
+	s.Inferred = append(s.Inferred, fmt.Sprintf("%s creates what {%s} names in %s: it is in %s",
+		x.Create, on.LastPathName(), strings.Join(others, ", "), found.where))
 }
 
 // isRead reports whether the document has a GET at the path of an operation.
@@ -120,7 +117,7 @@ func (s *Set) createsWhatIsDeleted(create, remove *document.Operation) bool {
 	return found != nil && !found.guessed
 }
 
-// unknown is what the options have to say.
+// unknown stands in the stub for what the options have to say.
 const unknown = "…"
 
 // miss notes why it was not inferred what an operation is on, unless that is declared, or no test needs it.
@@ -135,7 +132,7 @@ const mostMissed = 5
 
 // NotInferred has a sentence for each reason why something was not inferred.
 func (s *Set) NotInferred() (sentences []string) {
-	for _, why := range slices.Sorted(maps.Keys(s.missed)) {
+	for _, why := range jsonvalue.Names(s.missed) {
 		names := s.missed[why]
 		text := strings.Join(names[:min(len(names), mostMissed)], ", ")
 		if more := len(names) - mostMissed; more > 0 {

@@ -62,19 +62,19 @@ func (s *Set) inferList(x *Resource) {
 	for _, name := range s.values.Names(operation.Result()) {
 		s.inferNext(l, name, s.values.Property(operation.Result(), name))
 	}
-	items := s.inferItems(l)
-	if items == nil {
+	found := s.inferItems(l)
+	if found == nil {
 		s.miss(operation, "no array of its response, or more than one, has the member that identifies what "+x.Create.ID+" creates")
 		l.Items = unknown
 		l.ID = x.identityName()
 		s.stub.Lists = append(s.stub.Lists, l.List)
 		return
 	}
-	l.Items = items.at
-	l.ID = items.identity
-	l.Item = items.wrapping
+	l.Items = found.at
+	l.ID = found.identity
+	l.Item = found.wrapping
 	for _, parameter := range operation.Parameters {
-		s.inferParameter(l, parameter, items.thing)
+		s.inferParameter(l, parameter, found.thing)
 	}
 	if l.Next == "" && !isAmong(lastNames, l.After) {
 		l.After = "" // nothing tells its values
