@@ -239,8 +239,8 @@ func (r *reader) servers() (all []Server) {
 	return all
 }
 
-// operations reads the operations of all paths. One that has something of the wrong type is reported and left out. If no operation
-// is left, the last such report is an error.
+// operations reads the operations of all paths. One that has something of the wrong type is reported and left out. If no
+// operation is left, the last such report is an error.
 func (r *reader) operations(report reporter) (all []*Operation, wrong error) {
 	paths := r.object(r.root["paths"])
 	for _, template := range jsonvalue.Names(paths) {

@@ -79,8 +79,8 @@ func (w *writer) split(value any) bool {
 	return len(w.parts) > 0
 }
 
-// items are the parts of a value, and the separators that no part may have: styles do not escape them, so a part with one would be
-// read as two. Exploded items with a name before each may have them: ids=1&ids=2.
+// items are the parts of a value, and the separators that no part may have: styles do not escape them, so a part with one would
+// be read as two. Exploded items with a name before each may have them: ids=1&ids=2.
 func (w *writer) items(value any) (items []any, separators string) {
 	switch value := value.(type) {
 	case []any:

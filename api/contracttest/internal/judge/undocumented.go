@@ -88,14 +88,15 @@ func refused(kind scenario.Kind, x scenario.Interaction) ([]scenario.Fault, *sce
 	return wrongStatus("paths", wanted, fmt.Sprintf("must be %d: the document has no such operation", wanted)), why
 }
 
-// noFailure checks a response of which no more is known than that the service must not fail. A 501 is no failure: it says that the
-// service does not know the method (RFC 9110, section 15.6.2).
+// noFailure checks a response of which no more is known than that the service must not fail. A 501 is no failure: it says that
+// the service does not know the method (RFC 9110, section 15.6.2).
 func noFailure(keyword string, x scenario.Interaction) []scenario.Fault {
 	isFailure := x.Status >= http.StatusInternalServerError && x.Status != http.StatusNotImplemented
 	return require(!isFailure, "status", keyword, "is a failure of the service")
 }
 
-// optionsOfPath checks the response to OPTIONS. It must be 204 with Allow if the options promise that, else anything but a failure.
+// optionsOfPath checks the response to OPTIONS. It must be 204 with Allow if the options promise that, else anything but a
+// failure.
 func (j *Judge) optionsOfPath(x scenario.Interaction) []scenario.Fault {
 	if !j.Settings.Rules.Options {
 		return noFailure("OPTIONS", x)

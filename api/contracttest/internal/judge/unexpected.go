@@ -222,7 +222,8 @@ func (j *Judge) wronglyRefused(x scenario.Interaction, promise scenario.Promise)
 	return scenario.Cause{Kind: scenario.RefusesValid, Operation: j.nameOrMethod(x), Status: x.Status}, root
 }
 
-// refusedMember is the cause of a valid member of a body that is refused, or without which the body is. Its root is the same without the place.
+// refusedMember is the cause of a valid member of a body that is refused, or without which the body is. Its root is the same
+// without the place.
 func (j *Judge) refusedMember(x scenario.Interaction, promise scenario.Promise) (cause, root scenario.Cause) {
 	root = j.placeInBody(x, promise.Place, "required")
 	root.Kind = scenario.RefusesMember
@@ -238,7 +239,8 @@ func (j *Judge) refusedMember(x scenario.Interaction, promise scenario.Promise) 
 // seemsToNeedBody reports whether a request without the body that it may have is refused as if that were missing.
 func (j *Judge) seemsToNeedBody(x scenario.Interaction) bool {
 	lacksBody := len(x.RequestBody) == 0 && j.describedRequest(x) != nil
-	return lacksBody && slices.Contains([]int{http.StatusBadRequest, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity}, x.Status)
+	statuses := []int{http.StatusBadRequest, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity}
+	return lacksBody && slices.Contains(statuses, x.Status)
 }
 
 // hasMember reports whether the body of a request has the member in a place, in which * is any item: /items/*/name.

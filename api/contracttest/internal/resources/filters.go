@@ -53,8 +53,8 @@ var Meanings = []Meaning{Equal, AnyCase, Begins, Contains, Least, Most, Above, B
 // IsOrder reports whether it is a bound of values that have an order.
 func (m Meaning) IsOrder() bool { return slices.Contains([]Meaning{Least, Most, Above, Below}, m) }
 
-// Selects reports whether a value of the parameter selects a member with a value, and if not, whether that is open: a right service
-// may select it. An array is selected if one of its items is.
+// Selects reports whether a value of the parameter selects a member with a value, and if not, whether that is open: a right
+// service may select it. An array is selected if one of its items is.
 func (m Meaning) Selects(have, wanted any) (selects, isOpen bool) {
 	if all, isArray := have.([]any); isArray {
 		for _, item := range all {
@@ -123,8 +123,8 @@ var (
 // saysOpen are words about a bound that leave open, or say otherwise, whether it selects the value itself.
 var saysOpen = regexp.MustCompile(`(?i)exclusive|strict|before|after|until|since|more than|less than|greater than`)
 
-// bounds are words in names of parameters that are a bound of a member. What they mean for the value itself is usual: for
-// after and since it is not, and for moments it never is.
+// bounds are words in names of parameters that are a bound of a member, with what they usually mean. For after, since, before and
+// until it is not usual whether they select the value itself.
 var bounds = map[string]Meaning{
 	"min": Least, "from": Least, "gte": Least, "ge": Least, "max": Most, "to": Most, "lte": Most, "le": Most,
 	"gt": Above, "after": Above, "since": Above, "lt": Below, "before": Below, "until": Below,
@@ -136,7 +136,8 @@ var openBounds = map[Meaning]Meaning{Least: Above, Most: Below}
 // opposites are the bounds that make a range with another one, if no name says which member it is about.
 var opposites = map[string]string{"from": "to", "min": "max", "since": "until", "after": "before"}
 
-// findFilter is the filter that a parameter seems to be, by the member with its name, or else by the one that it is a bound of; or nil.
+// findFilter is the filter that a parameter seems to be, by the member with its name, or else by the one that it is a bound of;
+// or nil.
 func (s *Set) findFilter(l *List, parameter *document.Parameter, thing *schema.Schema) *Filter {
 	f := &Filter{Parameter: parameter.Name}
 	f.Member = s.memberOfParameter(thing, PlainName(parameter.Name), l.ID)
@@ -151,8 +152,8 @@ func (s *Set) findFilter(l *List, parameter *document.Parameter, thing *schema.S
 	return f
 }
 
-// boundedMember is the member that a bound is about, or nothing: the one that has the rest of its name, as price for min_price, or
-// if nothing is left and the list has the opposite bound, too, the only one that is like the parameter.
+// boundedMember is the member that a bound is about, or nothing: the one that has the rest of its name, as price for min_price,
+// or if nothing is left and the list has the opposite bound, too, the only one that is like the parameter.
 func (s *Set) boundedMember(l *List, parameter *document.Parameter, thing *schema.Schema, rest, word string) string {
 	if rest != "" {
 		return s.memberOfParameter(thing, rest, l.ID)
@@ -161,7 +162,8 @@ func (s *Set) boundedMember(l *List, parameter *document.Parameter, thing *schem
 	isPair := slices.ContainsFunc(l.ReadBy.Parameters, func(other *document.Parameter) bool {
 		return opposites[other.Name] == word || opposites[word] == other.Name
 	})
-	// The bounds min and max are of numbers, and all others of times: a number with the name from or after may be a position in the list.
+	// The bounds min and max are of numbers, and all others of times: a number with the name from or after may be a position in
+	// the list.
 	isOfNumbers := slices.Contains([]string{"min", "max"}, word)
 	if !isPair || isOfNumbers != schema.IsNumber(wanted) {
 		return ""
@@ -199,8 +201,9 @@ func isNamedIn(description, name string) bool {
 	})
 }
 
-// canSelect reports whether a parameter, the create and the list have the member of a filter in the same type: a test must be able to
-// choose its value, so a create must send it. It completes the filter, too: a bound may be open, and what equals may be a guess.
+// canSelect reports whether a parameter, the create and the list have the member of a filter in the same type: a test must be
+// able to choose its value, so a create must send it. It completes the filter, too: a bound may be open, and what equals may be
+// a guess.
 func (s *Set) canSelect(l *List, parameter *document.Parameter, thing *schema.Schema, f *Filter) bool {
 	sent := s.values.Property(l.Resource.Create.ThingSchema(), f.Member)
 	if sent == nil || s.values.IsAbsent(sent) {
@@ -221,8 +224,8 @@ func (s *Set) canSelect(l *List, parameter *document.Parameter, thing *schema.Sc
 	return !otherThanEqual.MatchString(parameter.Description)
 }
 
-// opened is a bound as a right service may read it: Above in place of Least, and Below in place of Most, where the description says
-// so, and for moments, because ranges of them are often half-open.
+// opened is a bound as a right service may read it: Above in place of Least, and Below in place of Most, where the description
+// says so, and for moments, because ranges of them are often half-open.
 func opened(bound Meaning, wanted *schema.Schema, description string) Meaning {
 	if schema.FormatOf(wanted) == "date-time" || saysOpen.MatchString(description) {
 		return cmp.Or(openBounds[bound], bound)
@@ -257,8 +260,8 @@ func saysSame(one, other *schema.Schema) bool {
 // wordOfName is a word of a name: minPrice, min_price and price[min] have min and price.
 var wordOfName = regexp.MustCompile(`[A-Z]?[a-z0-9]+|[A-Z]+`)
 
-// boundOf is the first or the last word of a name if it is one of a bound, and the plain name that the others are: price and min of
-// price[min].
+// boundOf is the first or the last word of a name if it is one of a bound, and the plain name that the others are: price and min
+// of price[min].
 func boundOf(name string) (rest, word string) {
 	words := wordOfName.FindAllString(name, -1)
 	for i, found := range words {

@@ -218,8 +218,8 @@ func (s *Set) inferredOn(get *document.Operation, method string) string {
 // registrations are where a service creates its users, if it does not at /users.
 var registrations = []string{"", "/register", "/signup", "/sign-up"}
 
-// inferredCreate returns what creates resources below a path, or nil. The PUT that replaces one may, unless it has a 404 and no 201:
-// then it only replaces.
+// inferredCreate returns what creates resources below a path, or nil. The PUT that replaces one may, unless it has a 404 and no
+// 201: then it only replaces.
 func (s *Set) inferredCreate(above, replace string) *document.Operation {
 	for _, registration := range registrations {
 		if post := s.document.At(http.MethodPost, document.Shape(above+registration)); post != nil {

@@ -81,8 +81,8 @@ func (l *List) LongestPage() int { return l.PageSize(values.Most) }
 // partly are words about a list that need not have all that exists.
 var partly = regexp.MustCompile(`(?i)\bonly\b|published|active|public|visible|available|\bown(ed)?\b|your|current user|recent|latest|newest|search|matching|popular`)
 
-// IsPartial reports whether the document leaves open if the list has all resources: in words, or with a default of a parameter that
-// may select. Such a list cannot be accused of lacking something.
+// IsPartial reports whether the document leaves open if the list has all resources: in words, or with a default of a parameter
+// that may select. Such a list cannot be accused of lacking something.
 func (l *List) IsPartial() bool {
 	pages := []string{l.Limit, l.After, l.Offset, l.Page}
 	selects := func(p *document.Parameter) bool {

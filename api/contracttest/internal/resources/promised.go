@@ -69,9 +69,9 @@ func (x *Resource) ShowsDeletion() bool {
 	return remove != nil && !x.MayIgnoreAbsence(remove)
 }
 
-// OnlyDeletesBelow reports whether a DELETE is all that can show a thing, and its 404 may also mean the parent. A test can find out
-// what it means from the response for an identity that the service has never assigned, so the service must assign it. An identity
-// that a create takes may be that of something else, such as a user that is added to a group.
+// OnlyDeletesBelow reports whether a DELETE is all that can show a thing, and its 404 may also mean the parent. A test can find
+// out what it means from the response for an identity that the service has never assigned, so the service must assign it. An
+// identity that a create takes may be that of something else, such as a user that is added to a group.
 func (x *Resource) OnlyDeletesBelow() bool {
 	remove := x.Operations[http.MethodDelete]
 	if remove == nil || len(remove.PathNames) < 2 || x.Operations[http.MethodGet] != nil {

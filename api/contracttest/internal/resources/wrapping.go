@@ -64,8 +64,8 @@ func (s *Set) wrap(x *Resource, operation *document.Operation) {
 	}
 }
 
-// takes is where the body of a request has a thing: where the response has it, or that of the create, or in the only member of the
-// body, if no response has that member. It has the identity beside the thing only where the response of the create does.
+// takes is where the body of a request has a thing: where the response has it, or that of the create, or in the only member of
+// the body, if no response has that member. It has the identity beside the thing only where the response of the create does.
 func (s *Set) takes(operation *document.Operation, created document.Wrapping) (w document.Wrapping) {
 	body := operation.BodySchema()
 	places := []string{operation.Gives.Members, created.Members}

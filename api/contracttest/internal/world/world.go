@@ -146,8 +146,8 @@ func placeOf(operation *document.Operation, x scenario.Interaction) Place {
 	return Place{Shape: operation.Prefix(last), Trail: trail}
 }
 
-// learnPath learns that what a path ends with exists, if it was read or created there: other requests may be accepted for what does
-// not exist. The lock is held.
+// learnPath learns that what a path ends with exists, if it was read or created there: other requests may be accepted for what
+// does not exist. The lock is held.
 func (w *World) learnPath(operation *document.Operation, x scenario.Interaction, at Place) {
 	exists := x.Method == http.MethodGet || x.Status == http.StatusCreated
 	if !exists || !operation.EndsWithParameter() {
@@ -234,8 +234,8 @@ func (w *World) IsMissing(operation *document.Operation, value any) bool {
 	return w.missing[notFound{operation, fmt.Sprint(value)}]
 }
 
-// NeverFound is the operation that has created what a path leads to, or something above that, if no GET has found anything that it
-// has created; else nothing. Of several such operations it is the uppermost one.
+// NeverFound is the operation that has created what a path leads to, or something above that, if no GET has found anything that
+// it has created; else nothing. Of several such operations it is the uppermost one.
 func (w *World) NeverFound(path string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
