@@ -35,14 +35,10 @@ func (s swagger) converted() map[string]any {
 			object["scheme"] = "basic"
 		}
 	}
-	converted := map[string]any{
-		"info": s.root["info"], "paths": paths, "servers": s.servers(),
+	return map[string]any{
+		"info": s.root["info"], "paths": paths, "servers": s.servers(), "security": s.root["security"],
 		"components": map[string]any{"schemas": s.root["definitions"], "securitySchemes": schemes},
 	}
-	if s.root["security"] != nil {
-		converted["security"] = s.root["security"]
-	}
-	return converted
 }
 
 // renew writes references and keywords of schemas in a whole document as OpenAPI 3.0 has them.
