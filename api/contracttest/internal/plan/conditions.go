@@ -49,24 +49,6 @@ func (p *Planner) conditionTest(x *resources.Resource, operation *document.Opera
 	})
 }
 
-// version is what a read has shown of a resource.
-type version struct{ body, etag string }
-
-// readVersion reads a thing and its ETag, which two reads must agree on: with an ETag that changes by itself no
-// write with If-Match would ever succeed.
-func readVersion(t *draft.Trial, thing *scenario.Thing) version {
-	got, _ := t.Read(thing)
-	etag := got.Header.Get("ETag")
-	if etag == "" && t.Resources.CreatedBy(thing.Creator).IsInferred {
-		t.NotTested("a read has no ETag")
-	}
-	t.Require(etag != "", "a read has no ETag")
-	second, _ := t.Read(thing)
-	again := second.Header.Get("ETag")
-	t.Require(again == etag, "two reads of one resource have the ETags %s and %s", etag, again)
-	return version{body: string(got.Body), etag: etag}
-}
-
 // condition tests what a conditional header does with the version that is current, one that is not any
 // more, another one, and *.
 //
@@ -103,7 +85,7 @@ func (c *condition) run() {
 		c.createAgain()
 	}
 	c.stale = readVersion(c.Trial, c.thing)
-	if c.isIfMatch() && strings.HasPrefix(c.stale.etag, "W/") {
+	if c.isIfMatch() && c.stale.isWeak() {
 		c.NotTested(weakETags)
 	}
 	if c.resource.Operations[http.MethodPut] != nil {
@@ -140,9 +122,6 @@ func (c *condition) createAgain() {
 	c.thing.Sent = nil
 	c.Create(c.thing)
 }
-
-// weakETags is why nothing is shown where no If-Match can be true: it compares strongly (RFC 9110, section 13.1.1).
-const weakETags scenario.NotTested = "the ETags are weak, and If-Match is true of strong ones only"
 
 // hasChanged fails unless a change has given the resource another ETag.
 func (c *condition) hasChanged() {

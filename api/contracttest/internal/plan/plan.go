@@ -10,11 +10,13 @@
 //     fills it with what is known, singlemaker.go makes them, kept.go keeps them, and surroundings.go has what is around
 //     the request. refusals.go judges whether the service was right to refuse it.
 //   - paths.go: methods and paths that the document does not have.
-//   - sequences.go: what is created can be read, changed and deleted, and nothing else changes. others.go: two
-//     resources do not touch each other, and below.go: nor do things below one another. location.go: Location
-//     leads to what was created. defaults.go: what a create leaves out has its default. replacements.go: a PUT
-//     removes what it does not have. echo.go: a response shows what was sent, where nothing reads it.
-//   - conditions.go: If-Match and If-None-Match. atonce.go: requests at the same time.
+//   - Tests over a resource. sequences.go has the table of them. stored.go: what is created can be read. changes.go: what is
+//     changed can be read. replacements.go: a PUT removes what it does not have. deletions.go: what is deleted is gone.
+//     identities.go and location.go: the identity and Location lead to what was created. others.go: two resources do not touch
+//     each other. etags.go: a change changes the ETag. atonce.go: requests at the same time.
+//   - Tests of the same kind without a line in that table. below.go: things below one another do not touch each other.
+//     defaults.go: what a create leaves out has its default. echo.go: a response shows what was sent, where nothing reads it.
+//     conditions.go: If-Match and If-None-Match.
 //   - users.go: what one user creates is kept from another one.
 //   - lists.go and filters.go: limits, pages, defaults and filters of lists. pages.go reads them, search.go looks for
 //     things in them, and counts.go compares a count with them.
