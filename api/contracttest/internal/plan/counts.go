@@ -42,7 +42,7 @@ func (p *Planner) countsOf(l *resources.List) (all []listCase) {
 //	GET /tickets/count?state=s1   must be 2, or {"count": 2}
 func (t *listTest) countsAsListed(operation *document.Operation, by resources.Filter) {
 	f, asked := t.filterBy(by, 1)
-	query := f.query(wanted{by, asked[0]})
+	query := f.queryFor(wanted{by, asked[0]})
 	listed := listedBy(t.page(maps.Clone(query)))
 	call := scenario.Call{Operation: operation.ID, Query: query}
 	if use := t.Resources.UseOf(operation); use != nil {

@@ -53,7 +53,7 @@ func TestJudge(t *testing.T) {
 		p := planOf(t, Settings{})
 		got := ""
 		checked(p, func(trial *draft.Trial) {
-			if wrong := filterOf(p, trial, "red", "redx").judge(c.selection); wrong != nil {
+			if wrong := filterOf(p, trial, "red", "redx").mistakeIn(c.selection); wrong != nil {
 				got = wrong.message
 			}
 		})
@@ -85,8 +85,8 @@ func TestGuess(t *testing.T) {
 		got := checked(p, func(trial *draft.Trial) {
 			f := filterOf(p, trial, "red", "redx", "xred", "xredx", "RED", "blue")
 			selections := []*selection{found("red", false, c.red...), found("blue", false, c.blue...)}
-			wrong := f.wrong(resources.Equal, selections)
-			f.guess(resources.Filter{Parameter: "color", Member: "color", IsGuess: true}, selections)
+			wrong := f.mistakeWith(resources.Equal, selections)
+			f.excuseGuess(resources.Filter{Parameter: "color", Member: "color", IsGuess: true}, selections)
 			f.Check(scenario.Broken{Message: wrong.message})
 		})
 		if !strings.Contains(got, c.want) {

@@ -15,13 +15,15 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
+// The values of a test of a filter are such that a wrong filter takes one for another: see drawn.
+
 // property is the schema of the member in the body of a create, from which the values are drawn: a list may show the member
 // with another schema.
 func (f *filter) property(by resources.Filter) *schema.Schema {
 	return f.Values.WithoutNull(f.Values.Property(f.list.Resource.Create.ThingSchema(), by.Member))
 }
 
-// scalar is the schema of one value of the member.
+// scalar is the schema of one value of the member: of an item, if it is an array.
 func (f *filter) scalar(by resources.Filter) *schema.Schema { return f.Values.Scalar(f.property(by)) }
 
 // taken is the schema of what the parameter takes.
@@ -34,8 +36,9 @@ func (f *filter) taken(by resources.Filter) *schema.Schema {
 const mostOfEnum = 8
 
 // drawn are values that a wrong filter takes for each other, of which the first one is asked for in any case: those of an
-// enumeration; a number or a time with one below and one above it; a text with others that have it at one end, at both, or
-// in the other case, and a text that has nothing of it. Nil: there are too few.
+// enumeration; a number or a time, then one below it and one above it; a text, then others that have it at one end, at both, or
+// in the other case, and at last a text that has nothing of it. It is nil if there are too few that both the member and the parameter
+// take.
 func (f *filter) drawn(by resources.Filter) (all []any) {
 	of := f.scalar(by)
 	switch {
@@ -54,15 +57,24 @@ func (f *filter) drawn(by resources.Filter) (all []any) {
 	var fitting []any
 	for _, value := range all {
 		value = jsonvalue.Normal(value)
-		isNew := !slices.ContainsFunc(fitting, func(other any) bool { return jsonvalue.Same(value, other) })
-		if isNew && value != nil && f.Values.Fits(of, value) && f.Values.Fits(taken, value) {
+		isValid := value != nil && f.Values.Fits(of, value) && f.Values.Fits(taken, value)
+		if isValid && !isAmong(fitting, value) {
 			fitting = append(fitting, value)
 		}
 	}
-	if isOne := len(fitting) < 2; isOne || by.Meaning.IsOrder() && len(fitting) < 3 {
+	least := 2
+	if by.Meaning.IsOrder() { // it needs one below, and one above
+		least = 3
+	}
+	if len(fitting) < least {
 		return nil
 	}
 	return fitting[:min(len(fitting), mostOfEnum)]
+}
+
+// isAmong reports whether a value is written like one of some others.
+func isAmong(all []any, value any) bool {
+	return slices.ContainsFunc(all, func(other any) bool { return jsonvalue.Same(value, other) })
 }
 
 // drawnTimes are a day, the day before it, and the day after it.
@@ -78,7 +90,8 @@ func (f *filter) drawnTimes(of *schema.Schema) (all []any) {
 	return all
 }
 
-// drawnNumbers are a number, the least one that is allowed, which may be 0, and the next one.
+// drawnNumbers are a number, the least one that is allowed, but not less than 0, and one above the number. They differ by a step that
+// the schema allows, as of a multipleOf. They are nil if there is no room for three.
 func (f *filter) drawnNumbers(of *schema.Schema) []any {
 	low, high := values.Limits(of)
 	low = max(low, 0)
@@ -107,7 +120,8 @@ func (f *filter) drawnTexts(of *schema.Schema) []any {
 	return []any{text, text + "x", "x" + text, "x" + text + "x", strings.ToUpper(text), strings.ToLower(text), other}
 }
 
-// sent is what a create has for a value: an array of it, if the member is one, after others as far as there is room.
+// sent is what a create has for a value. If the member is an array, it is one with the value: after the values before, if there is
+// room for all, or else as the first item of an array that is long enough.
 func (f *filter) sent(by resources.Filter, value any, before ...any) any {
 	property := f.property(by)
 	if schema.TypeOf(property) != "array" {
@@ -119,22 +133,22 @@ func (f *filter) sent(by resources.Filter, value any, before ...any) any {
 	return f.Values.Many(property, values.OrNone(property.MinItems), value)
 }
 
-// bothSides are a value to ask for, and one that this does not select, where the first one is selected.
-func bothSides(by resources.Filter, drawn []any) (asked, unwanted any) {
+// notSelected is a drawn value that a filter does not select if it is asked for the first one: of a bound the one below or above.
+func notSelected(by resources.Filter, drawn []any) any {
 	if by.Meaning == resources.Least {
-		return drawn[0], drawn[1]
+		return drawn[1]
 	}
-	return drawn[0], drawn[len(drawn)-1] // the one above, if it is a bound
+	return drawn[len(drawn)-1]
 }
 
 // totalNames are members that say how many items a list has on all pages.
 var totalNames = []string{"total", "totalcount", "totalitems", "totalresults"}
 
-// totalIn is how many items a page says that there are, or -1.
+// totalIn is how many items a page says that there are on all pages, in a member beside the items, or -1.
 func totalIn(l *resources.List, got scenario.Interaction) int {
-	value, _ := got.Value() // what is no JSON has none
-	beside := l.ItemsAt()[:max(0, strings.LastIndexByte(l.ItemsAt(), '/'))]
-	around := jsonvalue.Object(jsonvalue.Lookup(value, "#"+beside))
+	value, _ := got.Value()                                                // what is no JSON has none
+	above := l.ItemsAt()[:max(0, strings.LastIndexByte(l.ItemsAt(), '/'))] // "/data/items": "/data"
+	around := jsonvalue.Object(jsonvalue.Lookup(value, "#"+above))
 	for _, name := range jsonvalue.Names(around) {
 		total, err := strconv.Atoi(fmt.Sprint(around[name]))
 		if slices.Contains(totalNames, resources.PlainName(name)) && err == nil {

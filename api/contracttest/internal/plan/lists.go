@@ -106,6 +106,15 @@ func (t *listTest) ids() (ids []any) {
 // first begins a query before the first thing, so that not all that others have created must be read.
 func (t *listTest) first() url.Values { return t.list.From(t.things[0].ID) }
 
+// withLimit is first with a limit, if the list has a parameter for one.
+func (t *listTest) withLimit(limit int) url.Values {
+	query := t.first()
+	if t.list.Limit != "" {
+		query.Set(t.list.Limit, strconv.Itoa(limit))
+	}
+	return query
+}
+
 // page reads one page.
 func (t *listTest) page(query url.Values) (first page) {
 	for found := range t.pages(query, false) {
@@ -118,15 +127,11 @@ func (t *listTest) page(query url.Values) (first page) {
 // all reads the list, page by page, to some things, and returns what it has by identity. It fails if the list lacks one,
 // has one twice, or does not have consecutive numbers in their order.
 func (t *listTest) all(limit int, byAfter bool, things ...*scenario.Thing) map[string]map[string]any {
-	query := t.list.From(things[0].ID)
-	if t.list.Limit != "" {
-		query.Set(t.list.Limit, strconv.Itoa(limit))
-	}
 	s := search{listTest: t, limit: limit, seen: map[string]map[string]any{}}
 	for _, thing := range things {
 		s.wanted = append(s.wanted, fmt.Sprint(thing.ID))
 	}
-	for found := range t.pages(query, byAfter) {
+	for found := range t.pages(t.withLimit(limit), byAfter) {
 		if s.visit(found) {
 			break
 		}
@@ -142,9 +147,7 @@ func (t *listTest) limits(string) {
 	least := t.list.PageSize(1)
 	t.fill(least + 2)
 	for limit := least; limit <= t.list.PageSize(least+2); limit++ {
-		query := t.first()
-		query.Set(t.list.Limit, strconv.Itoa(limit))
-		t.Check(t.checkLimit(limit, len(t.page(query).items)))
+		t.Check(t.checkLimit(limit, len(t.page(t.withLimit(limit)).items)))
 	}
 }
 
