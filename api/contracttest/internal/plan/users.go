@@ -37,15 +37,15 @@ func (p *Planner) OfUser() *Planner {
 	return &Planner{Settings: p.Settings, Drafts: &drafts, members: p.members, made: map[*document.Operation]*operationTests{}}
 }
 
-// way is how a user may get at a thing.
+// way is how a user may get at a thing: an operation that lists it, one on it, or one below it.
 type way struct {
 	*document.Operation
-	list  *resources.List // that has it; nil: the operation is on it, or below it
-	verb  string
+	list  *resources.List // nil: the operation does not list
+	verb  string          // what the operation does to the thing, as in "bob reads"
 	power int
 }
 
-// How much a user may do by a way. Who may read a thing need not be allowed to change it.
+// The powers of ways: how much a user may do by it. A user who may read a thing need not be allowed to change it.
 const (
 	toList = iota
 	toRead
@@ -55,8 +55,16 @@ const (
 
 func (w way) isChange() bool { return w.power >= toCall }
 
-// verbs say what the operation with a method does to a thing.
-var verbs = map[string]string{http.MethodGet: "reads", http.MethodPut: "changes", http.MethodPatch: "changes", http.MethodDelete: "deletes"}
+// waysOn are the ways of the operations on a thing, by method.
+var waysOn = []struct {
+	method string
+	way
+}{
+	{http.MethodGet, way{verb: "reads", power: toRead}},
+	{http.MethodPut, way{verb: "changes", power: toChange}},
+	{http.MethodPatch, way{verb: "changes", power: toChange}},
+	{http.MethodDelete, way{verb: "deletes", power: toChange}},
+}
 
 // waysTo are how a user may get at a thing of a resource.
 func (p *Planner) waysTo(x *resources.Resource) (all []way) {
@@ -65,13 +73,9 @@ func (p *Planner) waysTo(x *resources.Resource) (all []way) {
 			all = append(all, way{Operation: list.ReadBy, list: list, verb: "lists"})
 		}
 	}
-	for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodPatch, http.MethodDelete} {
-		on := way{Operation: x.Operations[method], verb: verbs[method], power: toChange}
-		if method == http.MethodGet {
-			on.power = toRead
-		}
-		if on.Operation != nil {
-			all = append(all, on)
+	for _, on := range waysOn {
+		if on.Operation = x.Operations[on.method]; on.Operation != nil {
+			all = append(all, on.way)
 		}
 	}
 	changing := []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
@@ -85,7 +89,7 @@ func (p *Planner) waysTo(x *resources.Resource) (all []way) {
 	return all
 }
 
-// userTests are the tests of what one user gets at that another one has created.
+// userTests are the tests of what one user gets at that another one has created. The tests of a resource share what isOpen finds.
 func (p *Planner) userTests() (all []Test) {
 	for _, x := range p.Resources.All {
 		if p.Users.Other == "" || slices.Contains(p.Users.Shared, x.Create.ID) {
@@ -121,13 +125,13 @@ type reached struct {
 	got scenario.Interaction
 	// The response shows the thing, or its owner sees that it has changed.
 	hasEffect bool
-	item      map[string]any // of a list
+	item      map[string]any // the thing in a list; nil: the way is no list, or does not have it
 }
 
 func (r reached) isSuccess() bool { return r.got.Status/100 == 2 }
 
-// opens reports whether a user has got at a thing. Of a change that does not show, also not in a thing of one's own, success is
-// all that is known.
+// opens reports whether a user has got at a thing of another one; own is what the user has got at by the same way in a thing of its
+// own. If a change does not show even there, success is all that is known.
 func (r reached) opens(by way, own reached) bool {
 	isUnseen := by.isChange() && !own.hasEffect
 	return r.isSuccess() && (r.hasEffect || isUnseen)
@@ -156,18 +160,22 @@ func (u *userTest) run(by way) {
 }
 
 // isOpen reports whether each user gets at what the other one has created, and a request without credentials does not. If only
-// one of them does, it may be an administrator.
+// one of them does, it may be an administrator; if a request without credentials does, the thing is public, unless the options say that
+// it is private.
 func (u *userTest) isOpen(by way) bool {
 	if known, isKnown := u.opened.Load(by.ID); isKnown {
 		return known.(bool)
 	}
 	own := u.reach(u.other, u.other, by)
-	isOpen := own.isSuccess() && u.reach(u.owner, u.other, by).opens(by, own) && u.reach(u.other, u.owner, by).opens(by, own)
-	if isOpen && !u.isPrivate {
-		isOpen = !u.reach(u.owner, u.anonymous, by).opens(by, own)
-	}
+	isMutual := own.isSuccess() && u.isReached(u.owner, u.other, by, own) && u.isReached(u.other, u.owner, by, own)
+	isOpen := isMutual && (u.isPrivate || !u.isReached(u.owner, u.anonymous, by, own))
 	u.opened.Store(by.ID, isOpen)
 	return isOpen
+}
+
+// isReached reports whether a user gets at what an owner has created.
+func (u *userTest) isReached(owner, user *draft.Trial, by way, own reached) bool {
+	return u.reach(owner, user, by).opens(by, own)
 }
 
 // question asks whether the other user may do what the service lets it do with things that it has not created.
@@ -187,16 +195,32 @@ func (u *userTest) question() string {
 // secretNames are members that a list leaves out for another reason than their length.
 var secretNames = regexp.MustCompile(`(?i)secret|passw|token|private|credential|api_?key`)
 
-// evidence is why a way should be closed by which a user gets at what it has not created, or nothing: the service keeps the thing
-// from this user in another way that allows no more.
+// evidence is why a way should be closed by which a user gets at what it has not created, or nothing: the options say that the thing is
+// private, the service keeps it from this user in another way that allows no more, or it shows a secret that no list shows.
 func (u *userTest) evidence(by way, shown reached) string {
-	switch isUnseen := by.isChange() && !shown.hasEffect; {
+	isUnseen := by.isChange() && !shown.hasEffect
+	switch {
 	case u.isPrivate:
 		return "the options say that it is private"
 	case isUnseen:
 		return ""
 	}
-	closed, hiding, listed := "", "", map[string]string{}
+	closed, listed := u.otherWays(by)
+	switch {
+	case closed != "":
+		return closed + " keeps it from " + u.name
+	case by.power == toRead && len(listed) > 0:
+		return secretBeside(listed, leavesOf(received(shown.got)))
+	}
+	return ""
+}
+
+// otherWays tries all ways to get at what the user has not created. It returns the operation of one that is closed and allows no more
+// than a way that is not, and the members of the thing in the lists that have it. A list without the thing is closed only if no list
+// has it.
+func (u *userTest) otherWays(by way) (closed string, listed map[string]string) {
+	hiding := ""
+	listed = map[string]string{}
 	for _, w := range u.ways {
 		own, foreign := u.reach(u.other, u.other, w), u.reach(u.owner, u.other, w)
 		isClosed := own.opens(w, own) && !foreign.opens(w, own)
@@ -212,12 +236,13 @@ func (u *userTest) evidence(by way, shown reached) string {
 	if len(listed) == 0 {
 		closed = cmp.Or(closed, hiding)
 	}
-	if closed != "" {
-		return closed + " keeps it from " + u.name
-	}
-	for _, name := range jsonvalue.Names(leavesOf(received(shown.got))) {
-		isUnlisted := by.power == toRead && len(listed) > 0 && listed[name] == ""
-		if isUnlisted && secretNames.MatchString(name) {
+	return closed, listed
+}
+
+// secretBeside says that a member with the name of a secret was read which the lists leave out, or nothing.
+func secretBeside(listed, read map[string]string) string {
+	for _, name := range jsonvalue.Names(read) {
+		if listed[name] == "" && secretNames.MatchString(name) {
 			return "no list shows " + name
 		}
 	}
@@ -278,15 +303,22 @@ func listedTo(user *draft.Trial, list *resources.List, thing *scenario.Thing) (r
 	return r
 }
 
-// shows reports whether a response has something that a thing, which its owner has read, does not share with another one.
-// The identity is in the request.
+// shows reports whether a response shows a thing, which its owner has read: whether it has a member of the thing that another thing of
+// the owner has otherwise. The identity does not count, because it is in the request. If there is no such member, any response shows
+// the thing.
 func (u *userTest) shows(got scenario.Interaction, owner *draft.Trial, thing *scenario.Thing) bool {
 	like := u.create(owner)
 	owner.Read(like)
-	own, shared, shown := leavesOf(received(thing.Seen)), leavesOf(received(like.Seen)), leavesOf(received(got))
-	maps.DeleteFunc(own, func(name, text string) bool { return shared[name] == text || text == fmt.Sprint(thing.ID) })
-	isShown := func(name string) bool { return shown[name] == own[name] }
-	return len(own) == 0 || slices.ContainsFunc(jsonvalue.Names(own), isShown)
+	shared, shown := leavesOf(received(like.Seen)), leavesOf(received(got))
+	isLike := true
+	for name, text := range leavesOf(received(thing.Seen)) {
+		isOwn := text != shared[name] && text != fmt.Sprint(thing.ID)
+		if isOwn && text == shown[name] {
+			return true
+		}
+		isLike = isLike && !isOwn
+	}
+	return isLike
 }
 
 // received is the value of JSON in a response, or nil.
@@ -295,7 +327,9 @@ func received(got scenario.Interaction) any {
 	return value
 }
 
-// leavesOf are the texts and numbers in a value of JSON, by the name of their member.
+// leavesOf are the texts and numbers in a value of JSON, by the name of their member. What is deeper has the name that it has there.
+//
+//	{"id": 7, "by": {"name": "ann"}, "tags": ["a"]}: {"id": "7", "name": "ann", "": "a"}
 func leavesOf(value any) map[string]string {
 	found := map[string]string{}
 	var collect func(name string, value any) any
