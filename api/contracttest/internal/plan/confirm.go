@@ -23,14 +23,14 @@ import (
 //	POST /trips {"begin": "2026-11-20", "end": "2024-02-29"}   422
 //	POST /trips {"begin": "2024-02-29", "end": "2024-02-29"}   201: the end alone is not the reason
 
-// control is a reason for a refusal that other requests show.
+// control is another reason for a refusal, which other requests show by their outcome.
 type control struct {
-	others []scenario.Request // none: it shows nothing
+	others []scenario.Request // none: they show nothing
 	shows  outcome
 	why    scenario.NotTested
 }
 
-// outcome is what the requests of a control show the reason with.
+// outcome is whether the service accepts one of several requests.
 type outcome bool
 
 const (
@@ -50,8 +50,8 @@ func knowsSome(name string) scenario.NotTested {
 	return scenario.NotTested("the service refuses an ordinary " + name + ", too: give one that it knows with --value " + name + "=…")
 }
 
-// confirm says what is wrong with a service that has refused a request, or why that shows nothing. The request comes first: a
-// control may store something that has its names.
+// confirm says what is wrong with a service that has refused a request, or why that shows nothing. The request is sent once more, before
+// the controls: one of them may store something that has its names.
 func (s *surroundings) confirm(sent scenario.Request) error {
 	again := s.Send(sent, scenario.Expectation{})
 	wrong := s.judge(again)
@@ -59,20 +59,28 @@ func (s *surroundings) confirm(sent scenario.Request) error {
 	if !isBroken {
 		return wrong
 	}
-	controls := s.bodyControls
-	if s.promise.Kind == scenario.ParameterKeyword {
-		controls = s.parameterControls
-	}
 	if why := s.leavesOpen(sent); why != "" {
 		return why
 	}
-	for _, control := range controls(sent) {
-		if len(control.others) > 0 && slices.ContainsFunc(control.others, s.isAccepted) == bool(control.shows) {
+	for _, control := range s.controls(sent) {
+		if len(control.others) == 0 {
+			continue
+		}
+		isOneAccepted := outcome(slices.ContainsFunc(control.others, s.isAccepted))
+		if isOneAccepted == control.shows {
 			return control.why
 		}
 	}
 	broken.Shown = &again
 	return broken
+}
+
+// controls are the controls of the value that a test is about.
+func (s *surroundings) controls(sent scenario.Request) []control {
+	if s.promise.Kind == scenario.ParameterKeyword {
+		return s.parameterControls(s.named())
+	}
+	return s.bodyControls(sent, s.memberIn(sent))
 }
 
 const (
@@ -86,14 +94,16 @@ func (s *surroundings) leavesOpen(sent scenario.Request) scenario.NotTested {
 		return ""
 	}
 	m := s.memberIn(sent)
-	_, has := m.object[m.name]
+	if _, has := m.object[m.name]; !has {
+		return ""
+	}
 	shape := s.shapeOf(schema.Of(m.property()))
 	isTyped := schema.HasType(shape) || schema.IsComposed(shape) || len(schema.ValuesOf(shape)) > 0
-	isAbove := m.above == "" && len(s.Operation.PathNames) > 0
+	isNamedAsPath := m.name == "id" || slices.Contains(s.Operation.PathNames, m.name)
 	switch {
-	case has && m.property() != nil && !isTyped:
+	case m.property() != nil && !isTyped:
 		return unsaidType
-	case has && isAbove && (m.name == "id" || slices.Contains(s.Operation.PathNames, m.name)):
+	case isNamedAsPath && m.above == "" && len(s.Operation.PathNames) > 0:
 		return namesAsPath
 	}
 	return ""
@@ -102,7 +112,8 @@ func (s *surroundings) leavesOpen(sent scenario.Request) scenario.NotTested {
 // wrongValue are statuses that say that something in a request is wrong.
 var wrongValue = []int{http.StatusBadRequest, http.StatusUnprocessableEntity}
 
-// canBeConfirmed reports whether a request was refused that has one value, in the body, the query or the path, that may be why.
+// canBeConfirmed reports whether a valid request was refused with a status that may be about the one value that the test is about, in
+// the body, the query or the path. Then other requests can show whether it is.
 func (s *surroundings) canBeConfirmed(status int) bool {
 	isOfPlace := s.promise.Place != "" || s.promise.Keyword == "additionalProperties"
 	switch {
@@ -119,14 +130,14 @@ func (s *surroundings) canBeConfirmed(status int) bool {
 // takenElsewhere are statuses of requests whose values are right: what else exists, or happens, is in their way.
 var takenElsewhere = []int{http.StatusConflict, http.StatusPreconditionFailed, http.StatusLocked}
 
-// isAccepted reports whether the service accepts the values of another request.
+// isAccepted reports whether the service accepts the values of another request, which it may still refuse for what else there is.
 func (s *surroundings) isAccepted(other scenario.Request) bool {
 	status := s.Send(other, scenario.Expectation{}).Status
 	return status < http.StatusBadRequest || slices.Contains(takenElsewhere, status)
 }
 
-// named is the parameter of the query or the path that a test is about, or a part of it, or nil. One that names what the test
-// has created is none.
+// named is the parameter of the query or the path that a test is about, or nil. The place may be a part of a parameter, as filter/size
+// is. A parameter that names what the test has created does not count: the service cannot refuse its value.
 func (s *surroundings) named() *document.Parameter {
 	name, _, _ := strings.Cut(s.promise.Place, "/")
 	if s.use.IsNamedBy(s.Operation, name) {
@@ -136,29 +147,32 @@ func (s *surroundings) named() *document.Parameter {
 }
 
 // parameterControls are the controls of a parameter of the query or the path.
-func (s *surroundings) parameterControls(scenario.Request) []control {
-	parameter := s.named()
+func (s *surroundings) parameterControls(parameter *document.Parameter) (all []control) {
 	wanted, _ := document.ParameterSchema(parameter)
 	shape := s.shapeOf(wanted)
-	with := func(value any) scenario.Request {
-		other, _ := s.filled(s.Draft)
-		text, _ := document.Written(parameter, value) // as it could write the value that was refused
-		other.Set(parameter, text)
-		return other.request(s.thing)
-	}
-	var all []control
 	if without, _ := s.filled(s.Draft); !parameter.Required {
 		without.Unset(parameter)
 		all = append(all, control{[]scenario.Request{without.request(s.thing)}, noneAccepted, refusedWithout})
 	}
 	if schema.TypeOf(shape) == "boolean" {
-		all = append(all, control{[]scenario.Request{with(true), with(false)}, oneAccepted, refusesOneBoolean})
+		all = append(all, control{s.withValues(parameter, true, false), oneAccepted, refusesOneBoolean})
 	}
 	if schema.IsNumber(shape) && isNegative(s.valueOf(parameter)) {
-		all = append(all, control{[]scenario.Request{with(minusOne)}, noneAccepted, refusesNegative})
+		all = append(all, control{s.withValues(parameter, minusOne), noneAccepted, refusesNegative})
 	}
 	if value, isOrdinary := s.ordinary(parameter.Name, wanted); isOrdinary {
-		all = append(all, control{[]scenario.Request{with(value)}, noneAccepted, knowsSome(parameter.Name)})
+		all = append(all, control{s.withValues(parameter, value), noneAccepted, knowsSome(parameter.Name)})
+	}
+	return all
+}
+
+// withValues are requests with one of some values of a parameter each.
+func (s *surroundings) withValues(parameter *document.Parameter, some ...any) (all []scenario.Request) {
+	for _, value := range some {
+		other, _ := s.filled(s.Draft)
+		text, _ := document.Written(parameter, value) // as the value that was refused could be written
+		other.Set(parameter, text)
+		all = append(all, other.request(s.thing))
 	}
 	return all
 }
@@ -177,9 +191,9 @@ const minusOne = json.Number("-1")
 
 func isNegative(number string) bool { return strings.HasPrefix(number, "-") }
 
-// bodyControls are the controls of a member of the body.
-func (s *surroundings) bodyControls(sent scenario.Request) (all []control) {
-	m := s.memberIn(sent)
+// bodyControls are the controls of a member of the body. The last one is a request with an ordinary value of the member, or, where
+// there is none, requests without its value.
+func (s *surroundings) bodyControls(sent scenario.Request, m member) (all []control) {
 	if m.object == nil {
 		return nil
 	}
@@ -195,7 +209,7 @@ func (s *surroundings) bodyControls(sent scenario.Request) (all []control) {
 	return append(all, control{s.requests(sent, m, s.without(m)), noneAccepted, refusedWithout})
 }
 
-// requests are a request with each of some objects in place of the one with a member, if the document allows it.
+// requests are copies of a request with each of some objects in place of the one with a member, as far as the document allows them.
 func (s *surroundings) requests(sent scenario.Request, m member, objects []map[string]any) (all []scenario.Request) {
 	for _, object := range objects {
 		if body := m.bodyWith(object); s.Values.Fits(s.Operation.BodySchema(), body) {
@@ -206,7 +220,7 @@ func (s *surroundings) requests(sent scenario.Request, m member, objects []map[s
 	return all
 }
 
-// without is an object with the plainest value of a member, and one without the member, if that is optional.
+// without are an object without a member, if that is optional, and one with its plainest value.
 func (s *surroundings) without(m member) (others []map[string]any) {
 	if !slices.Contains(m.shape.Required, m.name) {
 		others = append(others, m.absent())
@@ -220,8 +234,10 @@ func (s *surroundings) without(m member) (others []map[string]any) {
 // yearsLater is how many years a date is moved. Most leap days have one so much later.
 const yearsLater = 8
 
-// alikes are an object without what is optional, and, if it has a member, with the value of that in all members of the same type
-// and format. A date is also moved: it may be refused because it is past.
+// alikes are an object without what is optional beside a member, and, if it has the member, one with its value in all members of the
+// same type and format: then none is before or above another. A date is also moved in one more: it may be refused because it is past.
+//
+//	end of {"begin": "2026-11-20", "end": "2024-02-29"}: both are "2024-02-29", and both are "2032-02-29"
 func (s *surroundings) alikes(m member) []map[string]any {
 	of := s.shapeOf(schema.Of(m.property()))
 	least := maps.Clone(m.object)
@@ -252,8 +268,8 @@ func (s *surroundings) alikes(m member) []map[string]any {
 // mostBeside is how many members are tried beside another one.
 const mostBeside = 8
 
-// besideOneMore are an object with each of the members that it may have and has not: what is left out, or has a value, may ask for
-// another one.
+// besideOneMore are an object with one more of the members that it may have and does not have, for each of these: what is left out, or
+// has a value, may require another member.
 func (s *surroundings) besideOneMore(m member) (others []map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(m.shape.Properties)) {
 		property := m.shape.Properties[name]
@@ -273,24 +289,32 @@ func (s *surroundings) shapeOf(of *schema.Schema) *schema.Schema {
 	return s.Values.WithoutNull(s.Values.Flatten(of))
 }
 
-// ordinary is a value at no edge of a schema, or false if no service can be meant to know only some: a text that no other test has
-// sent, a day beside the plainest one, or an array or an object of such.
+// ordinary is a value at no edge of a schema: a text, an array of one, or the plainest object. It is false where a service that knows
+// only some of the values would say so: of numbers, booleans and enumerations.
 func (s *surroundings) ordinary(name string, of *schema.Schema) (value any, isOrdinary bool) {
 	of = schema.Of(of)
 	shape := s.shapeOf(of)
-	switch {
-	case schema.TypeOf(shape) == "array":
-		item, isOrdinary := s.ordinary(name, shape.Items2020)
-		return []any{item}, isOrdinary && s.Values.Fits(of, []any{item})
-	case schema.TypeOf(shape) == "object":
-		value = s.Values.Base(shape)
-		return value, s.Values.Fits(of, value)
-	case schema.TypeOf(shape) != "string" || len(schema.ValuesOf(shape)) > 0:
+	switch schema.TypeOf(shape) {
+	case "array":
+		value, isOrdinary = s.ordinary(name, shape.Items2020)
+		value = []any{value}
+	case "object":
+		value, isOrdinary = s.Values.Base(shape), true
+	case "string":
+		value, isOrdinary = s.ordinaryText(name, shape)
+	}
+	return value, isOrdinary && s.Values.Fits(of, value)
+}
+
+// ordinaryText is a text that no other test has sent, or the day after the plainest one; before it, for a name such as begin.
+func (s *surroundings) ordinaryText(name string, shape *schema.Schema) (value any, isOrdinary bool) {
+	if len(schema.ValuesOf(shape)) > 0 {
 		return nil, false
 	}
-	if day, isDate := values.Moved(schema.FormatOf(shape), s.Values.Base(shape), 0, cmp.Or(values.PlaceInOrder(name), 1)); isDate {
-		return day, s.Values.Fits(of, day)
+	days := cmp.Or(values.PlaceInOrder(name), 1)
+	if day, isDate := values.Moved(schema.FormatOf(shape), s.Values.Base(shape), 0, days); isDate {
+		return day, true
 	}
 	text, isMade := s.Values.Fresh(shape, nil).(string)
-	return text, isMade && s.Values.Fits(of, text)
+	return text, isMade
 }
