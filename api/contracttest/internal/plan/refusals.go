@@ -24,9 +24,9 @@ import (
 // tested: mayBeRefused lists the ways to see it from the document, and from what the service did with a request that is the
 // same but for one thing.
 
-// judge says whether the response to the request is right.
+// judge says whether the response to the request is right. What the plainest request shows, it remembers for the others.
 func (s *surroundings) judge(x scenario.Interaction) error {
-	s.noteTwin(x.Status)
+	s.notePlainest(x.Status)
 	switch {
 	case s.absent && x.Status == http.StatusNotFound:
 		return s.checkNotFound(x)
@@ -38,8 +38,9 @@ func (s *surroundings) judge(x scenario.Interaction) error {
 	return s.checkValid(x)
 }
 
-// checkRefused checks the response to a request that must be refused. With another status of 4xx it may be refused for another
-// reason than the test has in mind: what it names, who sends it, or the state of the service.
+// checkRefused checks the response to a request that must be refused. If it has another status of 4xx than those of the reason of the
+// test, there may be another reason: what the request names, who sends it, or the state of the service. Wrong credentials that are
+// accepted are told as no credentials, if the operation needs none at all.
 func (s *surroundings) checkRefused(x scenario.Interaction) error {
 	isOther := !s.why.Allows(x.Status) && x.Status/100 == 4
 	switch {
@@ -55,7 +56,7 @@ func (s *surroundings) checkRefused(x scenario.Interaction) error {
 	return s.Judge.Refused(x, why, s.promise)
 }
 
-// isOpen reports whether the request needs no credentials at all. Then a service cannot see that they are wrong.
+// isOpen reports whether the request needs no credentials at all: without them, it is not refused for that.
 func (s *surroundings) isOpen() bool {
 	filled, _ := s.filled(s.Draft)
 	bare := filled.request(s.thing)
@@ -66,8 +67,9 @@ func (s *surroundings) isOpen() bool {
 
 const noResource scenario.NotTested = "it needs something that exists, and no test knows what creates it: name this operation in the links of that response"
 
-// checkNotFound checks the response to a request whose path names nothing. A service that looks for that first
-// need not see the body. But it has read the parameters, or it would have refused the right ones.
+// checkNotFound checks a response of 404 to a request whose path names nothing. If what is wrong with the request allows a 404, this is
+// one for that. If nothing is wrong, and the test is about a parameter, it holds: the service has not refused the parameter. In all other
+// tests nothing is shown: a service may look for what the path names before it reads the body.
 func (s *surroundings) checkNotFound(x scenario.Interaction) error {
 	switch {
 	case s.why != nil && s.why.Allows(x.Status):
@@ -87,8 +89,8 @@ func (s *surroundings) checkRobustness(x scenario.Interaction) error {
 	return s.Judge.Crashed(x, asked, "no request may make the service fail")
 }
 
-// checkValid checks the response to a valid request. It may name a position of a list that is gone: that of
-// an example, for instance.
+// checkValid checks the response to a valid request. A 410 that the document lists is right: the request may name a position of a list
+// that is gone, as one of an example is.
 func (s *surroundings) checkValid(x scenario.Interaction) error {
 	if why := s.mayBeRefused(x.Status); why != "" {
 		return why
@@ -98,33 +100,43 @@ func (s *surroundings) checkValid(x scenario.Interaction) error {
 	}
 	isDenied := x.Status == http.StatusUnauthorized || x.Status == http.StatusForbidden
 	switch {
-	case x.Status >= http.StatusInternalServerError: // whatever else it may be
+	case x.Status >= http.StatusInternalServerError: // the promise is the reason, even if the plainest request was not accepted
 		return s.Judge.Accepted(x, s.promise)
-	case isDenied && s.isOfAccess() && s.sharesHeader() && !s.openAnother():
-		return notShownGood
 	case isDenied && s.isOfAccess():
-		return s.Judge.Accepted(x, s.reason())
+		return s.checkDenied(x)
 	}
 	return accepted(s.Drafts, x, s.reason())
 }
 
-// notShownGood is why credentials that are refused show nothing where two schemes have one header: what was given may be a token
-// of the other one.
+// checkDenied checks a refusal of good credentials. Where two schemes have one header, it shows nothing unless the credentials open
+// something else: what was given for the one may be a token of the other.
+func (s *surroundings) checkDenied(x scenario.Interaction) error {
+	if s.sharesHeader() && !s.openAnother() {
+		return notShownGood
+	}
+	return s.Judge.Accepted(x, s.reason())
+}
+
 const notShownGood scenario.NotTested = "two schemes have one header, and no other operation takes these credentials for this one"
 
-// sharesHeader reports whether the credentials of a test may be those of another scheme. Those of Basic have a form of their own.
+// sharesHeader reports whether the credentials of a test may be those of another scheme.
 func (s *surroundings) sharesHeader() bool {
-	isBasic := func(scheme *document.Scheme) bool { return strings.EqualFold(scheme.Scheme, "basic") }
-	return slices.ContainsFunc(s.access.Only, func(name string) bool {
-		of := s.Document.Scheme(name)
+	for _, name := range s.access.Only {
 		for other, scheme := range s.Document.Schemes {
-			isSame := document.CredentialHeader(scheme) == document.CredentialHeader(of) && isBasic(scheme) == isBasic(of)
-			if other != name && isSame && of.In != "query" && of.In != "cookie" {
+			if other != name && areInOneHeader(scheme, s.Document.Scheme(name)) {
 				return true
 			}
 		}
-		return false
-	})
+	}
+	return false
+}
+
+// areInOneHeader reports whether the credentials of two schemes are in one header, in the same form. Those of Basic have a form of
+// their own.
+func areInOneHeader(one, other *document.Scheme) bool {
+	isInHeader := other.In != "query" && other.In != "cookie"
+	isOfOneForm := strings.EqualFold(one.Scheme, "basic") == strings.EqualFold(other.Scheme, "basic")
+	return isInHeader && isOfOneForm && document.CredentialHeader(one) == document.CredentialHeader(other)
 }
 
 // mostOpened is how many operations are tried.
@@ -133,20 +145,29 @@ const mostOpened = 3
 // openAnother reports whether the credentials of a test open another operation, a read without parameters.
 func (s *surroundings) openAnother() bool {
 	tried := 0
-	return slices.ContainsFunc(s.Document.Operations, func(other *document.Operation) bool {
-		needs := func(parameter *document.Parameter) bool { return parameter.Required }
-		takes := func(requirement document.Requirement) bool {
-			return slices.Equal(slices.Sorted(maps.Keys(requirement)), s.access.Only)
-		}
-		isRead := other != s.Operation && other.Method == http.MethodGet && !slices.ContainsFunc(other.Parameters, needs)
-		if !isRead || !slices.ContainsFunc(other.Requirements(), takes) || tried == mostOpened {
-			return false
+	for _, other := range s.Document.Operations {
+		if other == s.Operation || !isReadWith(s.access.Only, other) || tried == mostOpened {
+			continue
 		}
 		tried++
 		request := scenario.Request{Method: other.Method, Path: other.Template, Header: http.Header{}, Access: s.access}
-		return s.Send(request, scenario.Expectation{}).Status < http.StatusBadRequest
-	})
+		if s.Send(request, scenario.Expectation{}).Status < http.StatusBadRequest {
+			return true
+		}
+	}
+	return false
 }
+
+// isReadWith reports whether an operation is a read without required parameters, and some schemes are one way to open it.
+func isReadWith(schemes []string, operation *document.Operation) bool {
+	takes := func(requirement document.Requirement) bool {
+		return slices.Equal(slices.Sorted(maps.Keys(requirement)), schemes)
+	}
+	isPlain := operation.Method == http.MethodGet && !slices.ContainsFunc(operation.Parameters, isRequired)
+	return isPlain && slices.ContainsFunc(operation.Requirements(), takes)
+}
+
+func isRequired(parameter *document.Parameter) bool { return parameter.Required }
 
 // Accepted returns an error unless a response is a success, as the step of a sequence expects it.
 func (p *Planner) Accepted(x scenario.Interaction) error {
@@ -159,13 +180,14 @@ var elsewhere = []int{
 	http.StatusTooManyRequests,
 }
 
-// accepted returns an error unless a response is a success, as package judge says. promise is what the request was made for;
-// nothing: it has more than one thing that may be why it is refused. Only of a resource that the document or the options
-// declare every request must be accepted.
+// accepted returns an error unless a response is a success, as package judge says. The promise is what the request was made for; it is
+// empty if more than one thing in the request may be why it is refused. A refusal may then be for a reason that the document does not
+// say, and so may one whose reason is outside of the request, unless the document or the options declare the resource.
 func accepted(known *draft.Drafts, x scenario.Interaction, promise scenario.Promise) error {
 	isCondition := x.HasRequestHeader("If-Match", "If-None-Match") // it may have another form than the ETags of the service
 	isUnclear := slices.Contains(wrongValue, x.Status) && (promise == (scenario.Promise{}) || isCondition)
-	if namesUnknown(known, x) || !isDeclared(known, x) && (isUnclear || slices.Contains(elsewhere, x.Status)) {
+	mayBeRight := isUnclear || slices.Contains(elsewhere, x.Status)
+	if namesUnknown(known, x) || mayBeRight && !isDeclared(known, x) {
 		return scenario.NotTested(fmt.Sprintf("it is refused with %d, for a reason that the document does not say", x.Status))
 	}
 	return known.Judge.Accepted(x, promise)
@@ -216,18 +238,21 @@ func (s *surroundings) mayBeRefused(status int) scenario.NotTested {
 // in the right state.
 var unknowns = []int{http.StatusForbidden, http.StatusNotFound, http.StatusConflict, http.StatusGone, http.StatusLocked}
 
-// hidings are statuses with which a service may say that nothing has a name, beside those that say so.
+// hidings are statuses with which a service may hide that nothing has a name, in place of 404 or 410.
 var hidings = []int{http.StatusForbidden, http.StatusConflict, http.StatusLocked}
 
 // isOfName reports whether a test is about a valid name in the path that nothing has.
 func (s *surroundings) isOfName() bool {
-	return s.why == nil && slices.ContainsFunc(s.Operation.Parameters, func(parameter *document.Parameter) bool {
+	for _, parameter := range s.Operation.Parameters {
 		isSettled := parameter.In == "path" && s.IsSettled(parameter)
-		return isSettled && !s.use.IsNamedBy(s.Operation, parameter.Name)
-	})
+		if isSettled && !s.use.IsNamedBy(s.Operation, parameter.Name) {
+			return s.why == nil
+		}
+	}
+	return false
 }
 
-// mayBeMissing reports whether a service may have refused a request because of what it names.
+// mayBeMissing reports whether a service may have refused a request because of something that it names, and no test has created.
 func (s *surroundings) mayBeMissing(status int) bool {
 	return len(s.needs) > 0 && slices.Contains(unknowns, status)
 }
@@ -238,9 +263,9 @@ func (s *surroundings) missing() scenario.NotTested {
 	return scenario.NotTested("it needs something that exists, or is in another state: no test knows what " + strings.Join(names, " and ") + " may be")
 }
 
-// noteTwin remembers whether the plainest request of the operation was accepted, which the other ones are like but for
-// what they are about.
-func (s *surroundings) noteTwin(status int) {
+// notePlainest remembers of the plainest request of the operation whether it was accepted, or the service has failed. All other requests are
+// like it, but for what they are about.
+func (s *surroundings) notePlainest(status int) {
 	if s.order != plain || s.why != nil {
 		return
 	}
@@ -252,8 +277,8 @@ func (s *surroundings) noteTwin(status int) {
 	}
 }
 
-// reason is what a request was made for, if that may be why it is refused: the plainest one, which is like it but for
-// that, was accepted.
+// reason is what a request was made for, if nothing else can be why it is refused: the plainest request, which is the same but for that,
+// was accepted. Otherwise it is empty.
 func (s *surroundings) reason() scenario.Promise {
 	if s.Lessons.Of(s.Operation).IsPlainAccepted && !s.isDrawn {
 		return s.promise
@@ -285,9 +310,12 @@ var understood = []int{
 // hasOpaque reports whether only the service knows the values of a parameter of the request: positions in a list, and
 // tokens.
 func (s *surroundings) hasOpaque() bool {
-	return s.Resources.Infers(s.Operation) && slices.ContainsFunc(s.Operation.Parameters, func(parameter *document.Parameter) bool {
+	for _, parameter := range s.Operation.Parameters {
 		wanted, _ := document.ParameterSchema(parameter)
-		isNamed := parameter.In == "query" && resources.IsOpaque(parameter.Name)
-		return isNamed && schema.TypeOf(wanted) == "string" && s.Has(parameter)
-	})
+		isOpaque := resources.IsOpaque(parameter.Name) && schema.TypeOf(wanted) == "string"
+		if isOpaque && parameter.In == "query" && s.Has(parameter) {
+			return s.Resources.Infers(s.Operation)
+		}
+	}
+	return false
 }
