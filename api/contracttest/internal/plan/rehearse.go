@@ -27,30 +27,37 @@ const mostRounds = 4
 // the others need what they delete.
 func (p *Planner) rehearsals() iter.Seq[Test] {
 	return func(yield func(Test) bool) {
-		operations := slices.Clone(p.Document.Operations)
-		slices.SortStableFunc(operations, rehearsalOrder)
-		operations = slices.DeleteFunc(operations, func(operation *document.Operation) bool {
-			return p.maker(operation).unwritable() != "" || p.deletesGiven(operation)
-		})
-		deletes := slices.IndexFunc(operations, isDelete)
-		if deletes < 0 {
-			deletes = len(operations)
-		}
+		operations, deletes := p.rehearsed()
+		// After a round that has added nothing to what is known, another one would be the same.
 		added := -1
 		for round := 0; round < mostRounds && added < p.World.Added(); round++ {
 			added = p.World.Added()
-			if !p.rehearse(operations[:deletes], yield) {
+			if !p.rehearse(operations, yield) {
 				return
 			}
 		}
-		p.rehearse(operations[deletes:], yield)
+		p.rehearse(deletes, yield)
 	}
 }
 
-// rehearse yields the first requests of those of some operations that have accepted none, until yield has enough.
+// rehearsed are the operations of which a request can be written, in their order; deletes apart, without those of what an option names.
+func (p *Planner) rehearsed() (operations, deletes []*document.Operation) {
+	for _, operation := range slices.SortedStableFunc(slices.Values(p.Document.Operations), rehearsalOrder) {
+		switch {
+		case p.maker(operation).unwritable() != "", p.deletesGiven(operation):
+		case isDelete(operation):
+			deletes = append(deletes, operation)
+		default:
+			operations = append(operations, operation)
+		}
+	}
+	return operations, deletes
+}
+
+// rehearse yields the first requests of those of some operations that have accepted none. It reports false if no more are wanted.
 func (p *Planner) rehearse(operations []*document.Operation, yield func(Test) bool) bool {
 	for _, operation := range operations {
-		isDone := p.Lessons.Of(operation).IsRehearsed // in a test of its own: others do not try all ways
+		isDone := p.Lessons.Of(operation).IsRehearsed // what other tests have sent does not count: they do not try all ways
 		if !isDone && !yield(p.rehearsal(operation)) {
 			return false
 		}
@@ -95,16 +102,14 @@ func (p *Planner) rehearsal(operation *document.Operation) Test {
 
 // attempt is one way to make a request.
 type attempt struct {
-	body    any // of the document; nil: the plainest one
-	isFresh bool
-	isLeast bool // without what is optional
-	// Another value for each member.
-	isVaried bool
-	// The place of the only optional member that it has.
-	with string
+	body     any      // an example of the document; nil: the plainest body
+	isFresh  bool     // with texts that no other request has
+	isVaried bool     // with another value for each member
+	isLeast  bool     // without what is optional
+	with     []string // but with the optional members at these places
 }
 
-// rehearsal tries one way after the other.
+// rehearsal is the test of a first request in one run.
 type rehearsal struct{ surroundings }
 
 // allAttempts are the ways to make a request, in the order in which they are tried.
@@ -113,7 +118,7 @@ func (r *rehearsal) allAttempts() (all []attempt) {
 	mayCreate := r.Operation.EndsWithParameter() && slices.Contains([]string{http.MethodPost, http.MethodPut}, r.Operation.Method)
 	switch {
 	case described == nil && mayCreate:
-		return []attempt{{}, {isFresh: true}}
+		return []attempt{{}, {isFresh: true}} // with the name of something else in the path, or with a new one
 	case described == nil:
 		return []attempt{{}}
 	}
@@ -127,10 +132,10 @@ func (r *rehearsal) allAttempts() (all []attempt) {
 	if len(r.Draft.Values.Flatten(described).Required) > 0 {
 		return all
 	}
-	// A change of nothing may be refused.
+	// Without what is optional, nothing is left, and a change of nothing may be refused.
 	places := r.optionalPlaces()
 	for _, place := range places[:min(len(places), mostAlone)] {
-		all = append(all, attempt{isLeast: true, with: place})
+		all = append(all, attempt{isLeast: true, with: []string{place}})
 	}
 	return all
 }
@@ -138,11 +143,11 @@ func (r *rehearsal) allAttempts() (all []attempt) {
 // mostAlone is how many optional members are tried alone.
 const mostAlone = 8
 
-// tryAll makes the request in one way after the other, until one is accepted. Where the path names nothing, the body does
-// not matter.
+// tryAll makes the request in one way after the other, until one is accepted. If the path names nothing, and that is why the first one
+// is refused, no body can help.
 func (r *rehearsal) tryAll(attempts []attempt) {
 	for _, way := range attempts {
-		status := r.send(way, "")
+		status := r.send(way)
 		isInVain := r.absent && status == http.StatusNotFound
 		switch {
 		case status < http.StatusBadRequest:
@@ -154,38 +159,36 @@ func (r *rehearsal) tryAll(attempts []attempt) {
 	}
 }
 
-// send makes a request in one way, with one optional member more, if that has a name, and returns the status.
-func (r *rehearsal) send(way attempt, more string) int {
+// send makes a request in one way, and returns the status.
+func (r *rehearsal) send(way attempt) int {
 	filled, _ := r.filled(r.Draft)
 	if way.isFresh {
 		filled.FreshenPath(r.Draft)
 	}
 	if r.Operation.BodySchema() != nil {
-		filled.body = r.body(way, more)
+		filled.body = r.body(way)
 	}
 	return r.Send(filled.request(r.thing), scenario.Expectation{}).Status
 }
 
 // isAccepted reports whether a request that is made in one way is accepted.
-func (r *rehearsal) isAccepted(way attempt, more string) bool {
-	return r.send(way, more) < http.StatusBadRequest
-}
+func (r *rehearsal) isAccepted(way attempt) bool { return r.send(way) < http.StatusBadRequest }
 
-// body is the body of a request in one way.
-func (r *rehearsal) body(way attempt, more string) []byte {
-	body := way.body
-	switch {
-	case way.isVaried:
+// body is the body of a request in one way: what the lesson of the operation makes of it, if the way were what it has learned.
+func (r *rehearsal) body(way attempt) []byte {
+	if way.isVaried {
 		return jsonvalue.Encode(r.Operation.Takes.Wrapped(r.Draft.PlainBody(r.Operation), r.Draft.VariedThing(r.Operation)))
-	case body == nil:
+	}
+	body := way.body
+	if body == nil {
 		body = r.plain()
 	}
-	lesson := r.Lessons.Of(r.Operation)
+	lesson := r.Lessons.Of(r.Operation) // a copy: nothing is learned before a request is accepted
 	lesson.NeedsFresh = lesson.NeedsFresh || way.isFresh
 	if way.isLeast {
 		lesson.LeftOut = map[string]bool{}
 		for _, place := range r.optionalPlaces() {
-			lesson.LeftOut[place] = place != more && place != way.with
+			lesson.LeftOut[place] = !slices.Contains(way.with, place)
 		}
 	}
 	return jsonvalue.Encode(r.Lessons.ValueBy(r.Operation, lesson, body))
@@ -199,40 +202,41 @@ func (r *rehearsal) optionalPlaces() []string {
 	return r.Lessons.OptionalPlaces(r.Operation, r.plain())
 }
 
-// accepted learns from a way that was accepted: whether texts must be new each time, and which optional members the
-// service refuses.
+// accepted learns from a way that was accepted: whether texts must be new each time, which optional members the service refuses, and
+// whether it refuses other values than the plainest ones.
 func (r *rehearsal) accepted(way attempt) {
 	r.Lessons.Teach(r.Operation, func(l *lessons.Lesson) {
 		l.IsRehearsed = true
 		l.NeedsFresh = way.isFresh
 	})
+	hasBody := r.Operation.BodySchema() != nil
 	isCreate := r.Operation.Method == http.MethodPost && !strings.HasSuffix(r.Operation.Template, "}")
-	if isCreate && !way.isFresh && r.Operation.BodySchema() != nil {
+	if isCreate && hasBody && !way.isFresh {
 		r.again(way)
 	}
 	if way.isLeast {
 		r.optionalOnes(way)
 	}
-	if r.Operation.BodySchema() != nil && !r.isAccepted(attempt{isVaried: true}, "") {
+	if hasBody && !r.isAccepted(attempt{isVaried: true}) {
 		r.Lessons.Teach(r.Operation, func(l *lessons.Lesson) { l.RefusesVaried = true })
 	}
 }
 
-// again makes the request once more. If it is refused now, the service wants new texts.
+// again makes the request once more. If it is refused now, and accepted with new texts, the service needs these each time.
 func (r *rehearsal) again(way attempt) {
-	if r.isAccepted(way, "") {
+	if r.isAccepted(way) {
 		return
 	}
 	way.isFresh = true
-	needsFresh := r.isAccepted(way, "")
+	needsFresh := r.isAccepted(way)
 	r.Lessons.Teach(r.Operation, func(l *lessons.Lesson) { l.NeedsFresh = needsFresh })
 }
 
 // mostOptional is how many optional members are tried one by one.
 const mostOptional = 30
 
-// optionalOnes adds the optional members one by one, so that one that is refused does not hide the others. What is
-// refused only together with others is left out with all of them.
+// optionalOnes tries the optional members one by one, so that one that is refused does not hide the others. If all others together are
+// refused then, or if there are too many to try, all optional members are left out.
 //
 //	POST /tools {"name": "a"}                  201, with nothing optional
 //	POST /tools {"name": "a", "zone": "x"}     400: zone is left out from now on
@@ -244,12 +248,14 @@ func (r *rehearsal) optionalOnes(way attempt) {
 		return
 	}
 	for _, place := range optional {
-		if !r.isAccepted(way, place) {
+		withOne := way
+		withOne.with = append(slices.Clip(way.with), place)
+		if !r.isAccepted(withOne) {
 			r.leaveOut(place)
 		}
 	}
 	way.isLeast = false
-	if !r.isAccepted(way, "") {
+	if !r.isAccepted(way) {
 		r.leaveOut(optional...)
 	}
 }
@@ -257,7 +263,7 @@ func (r *rehearsal) optionalOnes(way attempt) {
 // leaveOut remembers places of what the service refuses.
 func (r *rehearsal) leaveOut(places ...string) {
 	r.Lessons.Teach(r.Operation, func(l *lessons.Lesson) {
-		l.LeftOut = maps.Collect(maps.All(l.LeftOut))
+		l.LeftOut = maps.Collect(maps.All(l.LeftOut)) // a copy, also of nil: other tests may read the old one
 		for _, place := range places {
 			l.LeftOut[place] = true
 		}
