@@ -16,8 +16,8 @@ import (
 // Promises are collected without sending anything, so that a report can say what was not tried, too. A
 // promise comes from the document, never from a test: a test that is lost leaves its promise not tested.
 
-// ResponsePromise is that of a response. That something broke is one promise for all
-// operations: what may break belongs to none of them.
+// ResponsePromise is the promise of a response with a status of the document. That of 500 is one for all operations: what may break
+// belongs to none of them.
 func ResponsePromise(operation *document.Operation, key string) scenario.Promise {
 	promise := scenario.Promise{Kind: scenario.ListedResponse, Status: key}
 	if key != fmt.Sprint(http.StatusInternalServerError) {
@@ -45,57 +45,61 @@ const (
 	notMade      = "the run was stopped before the tests of it were made"
 )
 
+// collected are promises, and why some of them cannot be tested.
+type collected struct {
+	all      []scenario.Promise
+	untested map[scenario.Promise]string
+}
+
+// add adds promises. An empty reason says nothing of them: they may have had one before.
+func (c *collected) add(why string, promises ...scenario.Promise) {
+	c.all = append(c.all, promises...)
+	for _, promise := range promises {
+		if why != "" {
+			c.untested[promise] = why
+		}
+	}
+}
+
 // Promises lists all promises of the document, some of them more than once, and why some of them cannot be tested.
 func (p *Planner) Promises() (all []scenario.Promise, untested map[scenario.Promise]string) {
-	untested = map[scenario.Promise]string{}
+	c := collected{untested: map[scenario.Promise]string{}}
 	isShown := map[scenario.Promise]bool{}
 	for _, test := range p.testsOfSeveral() {
+		why := ""
+		if !p.isWanted(test) {
+			why = unwanted
+		}
+		c.add(why, test.Shows...)
 		for _, promise := range test.Shows {
 			isShown[promise] = true
-			all = append(all, promise)
-			if !p.isWanted(test) {
-				untested[promise] = unwanted
-			}
 		}
 	}
 	for _, operation := range p.Document.Operations {
 		for _, parameter := range operation.Parameters {
 			if effect := scenario.Effect(operation.ID, parameter.Name); !isShown[effect] {
-				untested[effect] = untoldEffect
+				c.untested[effect] = untoldEffect
 			}
 		}
-		promises := append(constraints(operation), documented(operation)...)
-		if why := p.whyNotTested(operation); why != "" {
-			for _, promise := range promises {
-				untested[promise] = why
-			}
-		}
-		all = append(all, promises...)
-		tests := p.promisesOf(operation)
-		if tests == nil {
-			unmade := scenario.Promise{Operation: operation.ID, Kind: scenario.UnmadeTests}
-			untested[unmade] = notMade
-			all = append(all, unmade)
-			continue
-		}
-		all = append(all, tests.promises...)
-		for _, promise := range tests.unsupported {
-			untested[promise] = cmp.Or(p.whyNotTested(operation), untestable)
-			all = append(all, promise)
+		why := p.whyNotTested(operation)
+		c.add(why, constraints(operation)...)
+		c.add(why, documented(operation)...)
+		if tests := p.promisesOf(operation); tests != nil {
+			c.add("", tests.promises...)
+			c.add(cmp.Or(why, untestable), tests.unsupported...)
+		} else {
+			c.add(notMade, scenario.Promise{Operation: operation.ID, Kind: scenario.UnmadeTests})
 		}
 	}
 	for _, promise := range p.members {
-		untested[promise] = cmp.Or(p.whyNotTested(p.Document.Operation(promise.Operation)), noResponseHad)
-		all = append(all, promise)
+		c.add(cmp.Or(p.whyNotTested(p.Document.Operation(promise.Operation)), noResponseHad), promise)
 	}
-	for _, promise := range p.Document.Unsupported {
-		untested[promise] = untestable
-		all = append(all, promise)
-	}
-	return all, untested
+	c.add(untestable, p.Document.Unsupported...)
+	return c.all, c.untested
 }
 
-// constraints lists the promises of what an operation takes, whether tests try them or not.
+// constraints lists the promises of what an operation takes, whether tests try them or not: effects and defaults of parameters, and
+// examples of bodies.
 func constraints(operation *document.Operation) (all []scenario.Promise) {
 	for _, parameter := range operation.Parameters {
 		all = append(all, scenario.Effect(operation.ID, parameter.Name))
