@@ -19,7 +19,7 @@ import (
 // countPaths are the ends of paths that count what is listed above them.
 var countPaths = []string{"/count", "/total"}
 
-// countsOf returns the tests of operations that count what a list has.
+// countsOf returns the tests of operations that count what a list has, one for each filter that both take.
 func (p *Planner) countsOf(l *resources.List) (all []listCase) {
 	for _, end := range countPaths {
 		operation := p.Document.At(http.MethodGet, document.Shape(l.ReadBy.Template)+end)
@@ -36,7 +36,7 @@ func (p *Planner) countsOf(l *resources.List) (all []listCase) {
 	return all
 }
 
-// countsAsListed creates resources, lists them by the value that two of them have, and counts them by it.
+// countsAsListed creates resources, two of which have the same value, lists them by it, and counts them by it.
 //
 //	GET /tickets?state=s1         200 [{"id": 1}, {"id": 3}]
 //	GET /tickets/count?state=s1   must be 2, or {"count": 2}

@@ -30,7 +30,7 @@ func (p *Planner) listTests() (all []Test) {
 	return all
 }
 
-// listCase is a promise of a list, and what shows it for the parameter that the promise is about, if it is about one.
+// listCase is a promise of a list with its test, which gets the parameter that the promise is about, if it is about one.
 type listCase struct {
 	promise scenario.Promise
 	run     func(t *listTest, parameter string)
@@ -52,7 +52,7 @@ func casesOf(l *resources.List) (all []listCase) {
 	return append(all, listCase{scenario.Promise{Operation: l.Operation, Kind: scenario.ListShowsAll}, (*listTest).showsAll})
 }
 
-// effectOf is what a parameter does, if the document has it: the options may name one that it does not have.
+// effectOf is the case of what a parameter does; none, if the document does not have it: the options may name any.
 func effectOf(l *resources.List, parameter string, run func(*listTest, string)) []listCase {
 	if l.Parameter(parameter) == nil {
 		return nil
@@ -60,7 +60,7 @@ func effectOf(l *resources.List, parameter string, run func(*listTest, string)) 
 	return []listCase{{scenario.Effect(l.Operation, parameter), run}}
 }
 
-// defaultCaseOf is what a list is without a parameter, if the document says which default it has.
+// defaultCaseOf is the case of what a list has without a parameter; none, if the document gives that no default.
 func defaultCaseOf(l *resources.List, name string) []listCase {
 	parameter := l.Parameter(name)
 	if parameter == nil || schema.DefaultOf(parameter.Schema) == nil {
@@ -124,8 +124,9 @@ func (t *listTest) page(query url.Values) (first page) {
 	return first
 }
 
-// all reads the list, page by page, to some things, and returns what it has by identity. It fails if the list lacks one,
-// has one twice, or does not have consecutive numbers in their order.
+// all reads the list, page by page, until it has met some things, the first of which is the first of the test. It returns the items that
+// it has met, by identity. It fails if the list lacks one of the things, has an item twice, or is not in the order of the things
+// although it has one. With byAfter, each page is asked for by the last item of the one before.
 func (t *listTest) all(limit int, byAfter bool, things ...*scenario.Thing) map[string]map[string]any {
 	s := search{listTest: t, limit: limit, seen: map[string]map[string]any{}}
 	for _, thing := range things {
@@ -172,8 +173,8 @@ func (t *listTest) checkEmpty(limit int) error {
 	return scenario.Brokenf("a list of at least %d with %s=%d has 0 items", len(t.things), t.list.Limit, limit)
 }
 
-// continues lists what follows resources, page by page. Where nothing is in order, a walk through all pages must
-// meet the resources, and the parameter must have been a part of it.
+// continues lists what follows resources. In a list in their order, that is compared for each of them. In other lists, a walk through
+// all pages must meet the resources, and the parameter must have been a part of the walk.
 func (t *listTest) continues(way string) {
 	size := t.list.PageSize(2)
 	t.fill(size + 1)
@@ -183,8 +184,9 @@ func (t *listTest) continues(way string) {
 		}
 		return
 	}
-	byLink := t.list.IsInferred && t.list.HasLink()
-	if !byLink && t.list.Next == "" && way == t.list.After {
+	followsLink := t.list.IsInferred && t.list.HasLink()
+	isIdentity := way == t.list.After && t.list.Next == "" // and not what a response says
+	if isIdentity && !followsLink {
 		t.all(size, true, t.things...)
 		return
 	}
@@ -205,8 +207,8 @@ func (t *listTest) follows(i int) {
 	}
 }
 
-// defaultOf lists without a parameter: it must be as with the default. As many items exist as the default,
-// and one more, or else any larger default would do.
+// defaultOf lists without a parameter, which must be as with the default. As many items exist as the default of the limit, and one
+// more, or else any larger default would do. Of an inferred list only the sizes are compared.
 func (t *listTest) defaultOf(name string) {
 	parameter := t.list.Parameter(name)
 	number, err := strconv.Atoi(fmt.Sprint(schema.DefaultOf(parameter.Schema)))
@@ -232,15 +234,15 @@ func (t *listTest) defaultOf(name string) {
 	t.Require(isSame, "a list without %s has %d items, with the default %d it has %d", parameter.Name, len(without.ids), number, len(with.ids))
 }
 
-// walkByLink creates resources and walks to them, with every size of page. Every size of a page is tried,
-// because ends of pages are where items are lost.
+// walkByLink creates resources and walks to them with pages of every size, because items are lost at the ends of pages. Where the walk
+// begins with what others have created, there are two sizes only: it would take long.
 //
 //	GET /tools?limit=2           200 [7, 8], Link: </tools?limit=2&after=8>; rel="next"
 //	GET /tools?limit=2&after=8   200 [9]
 func (t *listTest) walkByLink(string) {
 	t.fill(5)
 	sizes := []int{1, 2, 3, 4, 5}
-	if !t.list.InOrder() { // the walk begins with all the others
+	if !t.list.InOrder() {
 		sizes = []int{2, t.list.LongestPage()}
 	}
 	for _, limit := range sizes {
@@ -289,13 +291,13 @@ func (t *listTest) isNotListed(deleted *scenario.Thing, item, before map[string]
 // showsSame fails if a read shows a thing otherwise than the list does.
 func (t *listTest) showsSame(thing *scenario.Thing, items map[string]map[string]any, before map[string]any) {
 	if got, isRead := t.Read(thing); isRead {
-		t.Check(t.isShown(thing, t.list.Resource.Shown(got), items[fmt.Sprint(thing.ID)], before))
+		t.Check(t.checkItem(thing, t.list.Resource.Shown(got), items[fmt.Sprint(thing.ID)], before))
 	}
 }
 
-// isShown compares an item of the list with what a read shows. If they have different schemas, only what
-// is as it was before a change is wrong.
-func (t *listTest) isShown(thing *scenario.Thing, read, item, before map[string]any) error {
+// checkItem compares an item of the list with what a read shows. If the document gives them different schemas, they may differ: then
+// only what is still as it was in the list before a change is wrong.
+func (t *listTest) checkItem(thing *scenario.Thing, read, item, before map[string]any) error {
 	for _, name := range t.Values.Names(t.list.Resource.Create.ThingSchema()) {
 		have, isListed := item[name]
 		want, isRead := read[name]

@@ -59,14 +59,13 @@ func pageOf(l *resources.List, x scenario.Interaction) (found page, err error) {
 	return found, nil
 }
 
-// reader reads a list page by page. It goes on as Link or Next say; without them, or if byAfter is
-// set, after the last item, or by Offset or Page.
+// reader finds the way from a page of a list to the next one.
 type reader struct {
 	list    *resources.List
-	query   url.Values
-	byAfter bool
+	query   url.Values // of the next page, if no reference leads there
+	byAfter bool       // After is tested: no Link is followed
 
-	number, offset int
+	number, offset int // of the next page, and of its first item
 	found          page
 }
 
@@ -78,15 +77,18 @@ func (t *listTest) pages(query url.Values, byAfter bool) iter.Seq[page] {
 		request := t.requestOf(query)
 		for {
 			t.last = t.Send(request, scenario.Accepted)
-			reference, err := r.read(t.last)
+			found, err := pageOf(l, t.last)
 			t.Check(err)
+			r.found = found
+			end, reference := r.next(t.last)
+			found.end = end
 			if reference == "" {
 				request = t.requestOf(r.query)
 			} else {
 				request.Path, request.Query, err = t.last.LeadsTo(reference)
 				t.Check(err)
 			}
-			if goesOn := yield(r.found); !goesOn || r.found.end != another {
+			if goesOn := yield(found); !goesOn || end != another {
 				return
 			}
 		}
@@ -110,19 +112,9 @@ func (t *listTest) requestOf(query url.Values) scenario.Request {
 	return request
 }
 
-// read reads a page and finds out where the next one is: at a reference in the response, which has precedence over
-// counting, see above, or where the query says.
-func (r *reader) read(x scenario.Interaction) (reference string, err error) {
-	r.found, err = pageOf(r.list, x)
-	if err != nil {
-		return "", err
-	}
-	r.found.end, reference = r.next(x)
-	return reference, nil
-}
-
-// next says what follows a page, and by which reference, if one leads there. Link says it more clearly than a
-// member, and a member more clearly than counting, which may go wrong where a service leaves items out.
+// next says what follows the page that was found, and by which reference, if one leads there; otherwise the query does. Link says it
+// more clearly than a member, and a member more clearly than counting, which may go wrong where a service leaves items out. A Link on
+// an empty page is not followed: it may lead to empty pages for ever.
 //
 //	Link: </tools?cursor=x>; rel="next"      a reference
 //	{"items": […], "next": "/tools?page=2"}  a reference
@@ -143,7 +135,8 @@ func (r *reader) next(x scenario.Interaction) (end pageEnd, reference string) {
 	return r.count(), ""
 }
 
-// byMember goes on as a member of the response says, which is a reference, or a value of After.
+// byMember goes on as a member of the response says, which is a reference, or a value of After. If it is empty, there is no more, or, in
+// a list without After, the items are counted.
 func (r *reader) byMember(next string) (end pageEnd, reference string) {
 	isReference := strings.HasPrefix(next, "/") || strings.HasPrefix(next, "http")
 	switch {
@@ -181,8 +174,8 @@ func (r *reader) count() pageEnd {
 	return another
 }
 
-// seemsFull reports whether more may follow a page, though nothing says how to get there. Of an inferred list
-// the size of a page is mostly a multiple of five.
+// seemsFull reports whether more may follow a page of a size, though nothing says how to get there: it is the limit, or, in an inferred
+// list, a multiple of five, as sizes of pages mostly are.
 func (r *reader) seemsFull(size int) bool {
 	if r.list.IsInferred && size%5 == 0 {
 		return true

@@ -20,7 +20,7 @@ type search struct {
 	met    []string                  // the identities in their order
 }
 
-// visit looks at a page. It has seen enough when nothing is missing any more.
+// visit looks at a page, and reports whether all wanted things have been met. If one has not, it must be possible that it comes later.
 func (s *search) visit(found page) (enough bool) {
 	s.add(found)
 	for _, id := range s.wanted {
@@ -29,6 +29,7 @@ func (s *search) visit(found page) (enough bool) {
 			return false
 		}
 	}
+	// A list in order is read from the first thing of the test, so that those of the test come first.
 	isOrdered := !s.list.InOrder() || slices.Equal(s.met[:len(s.wanted)], s.wanted)
 	s.Require(isOrdered, "a walk with %s=%d meets %v, want %v", s.list.Limit, s.limit, s.met, s.wanted)
 	return true
@@ -67,5 +68,6 @@ func (s *search) lacks(missing string) error {
 	if s.list.IsInferred && s.list.IsPartial() {
 		return scenario.NotTested("its description leaves open whether it has everything")
 	}
-	return scenario.BrokenBy(scenario.Cause{Kind: scenario.ListLacks, Operation: s.list.Operation}, "the list ends after %d resources, and lacks %v", len(s.seen), missing)
+	cause := scenario.Cause{Kind: scenario.ListLacks, Operation: s.list.Operation}
+	return scenario.BrokenBy(cause, "the list ends after %d resources, and lacks %v", len(s.seen), missing)
 }
