@@ -14,8 +14,8 @@ import (
 // What is below something else is found there and nowhere else: the comments of a ticket are not those of another one.
 // Services that look for a comment by its own identity alone pass all tests that have one ticket.
 
-// notUnderAnotherParent asks for a thing under another parent than its own: no operation may find it there, and no list may
-// have it.
+// notUnderAnotherParent asks for a thing under another parent than its own: no list may have it there, and no operation may find it. A
+// DELETE may succeed, if a read shows that the thing is still there.
 //
 //	POST /tickets/1/comments     201 {"id": 5}
 //	GET /tickets/2/comments/5    must be 404
@@ -38,7 +38,7 @@ func notUnderAnotherParent(t *draft.Trial, x *resources.Resource) {
 	}
 }
 
-// keepsAnother deletes a thing under another parent, which may succeed, but must not delete it.
+// keepsAnother deletes a thing under another parent. If that succeeds, it must not have deleted the thing.
 func keepsAnother(t *draft.Trial, remove *document.Operation, thing, moved *scenario.Thing) {
 	t.Read(thing)
 	if got := plainCall(t, remove, moved); got.Status < http.StatusBadRequest {
@@ -46,7 +46,7 @@ func keepsAnother(t *draft.Trial, remove *document.Operation, thing, moved *scen
 	}
 }
 
-// notListed reads the first page of a list below the parent of a thing, which must not have the thing.
+// notListed reads the first page of a list below another parent than that of a thing, which must not have the thing.
 func notListed(t *draft.Trial, list *resources.List, moved *scenario.Thing) {
 	test := &listTest{Trial: t, list: list, things: []*scenario.Thing{moved}}
 	found := test.page(test.first())
@@ -67,7 +67,8 @@ func plainCall(t *draft.Trial, operation *document.Operation, thing *scenario.Th
 	return t.Do(call, scenario.Expectation{})
 }
 
-// belowTests are the tests of what is below a resource: things of their own, and operations that have none.
+// belowTests are the tests of what is below a resource: things, and operations that are not on a thing. A test of things also shows the
+// effect of the parameter that names the parent, such as id of /tickets/{id}/comments/{comment}.
 func (p *Planner) belowTests() (all []Test) {
 	for _, x := range p.Resources.All {
 		if x.Parent == nil {
@@ -77,29 +78,30 @@ func (p *Planner) belowTests() (all []Test) {
 		test := p.testOf(promise, func(t *draft.Trial) { notUnderAnotherParent(t, x) })
 		test.Shows = nil
 		for _, operation := range x.FindingOnes() {
-			above := operation.PathNames[len(operation.PathNames)-2]
-			test.Shows = append(test.Shows, scenario.Effect(operation.ID, above))
+			parent := operation.PathNames[len(operation.PathNames)-2]
+			test.Shows = append(test.Shows, scenario.Effect(operation.ID, parent))
 		}
-		test.Shows = append(test.Shows, promise)
+		test.Shows = append(test.Shows, promise) // the last one is that of the test
 		all = append(all, test)
 	}
 	return append(all, p.needsParentTests()...)
 }
 
-// needsParentTests are the tests of operations below a resource that are not on a thing of their own: they work on what
-// their path names, and not on what was never created there.
+// needsParentTests are the tests of operations below an inferred resource that are not on a thing, as POST /tickets/{id}/close: they must
+// work on what their path names, and on nothing that was never created there. A PUT may create it.
 func (p *Planner) needsParentTests() (all []Test) {
 	for _, operation := range p.Document.Operations {
 		use := p.Resources.UseOf(operation)
-		isOfOwn := use == nil || use.IsOn(operation) || !use.IsInferred
-		if isOfOwn || !use.Resource.RefusesAbsent(operation) || operation.Method == http.MethodPut {
+		isBelow := use != nil && use.IsInferred && !use.IsOn(operation)
+		mayCreate := operation.Method == http.MethodPut
+		if !isBelow || mayCreate || !use.Resource.RefusesAbsent(operation) {
 			continue
 		}
 		promise := scenario.Effect(operation.ID, use.Parameter)
 		test := p.testOf(promise, func(t *draft.Trial) { needsParent(t, use.Resource, operation) })
 		if use.Parent != nil {
-			above := operation.PathNames[slices.Index(operation.PathNames, use.Parameter)-1]
-			test.Shows = []scenario.Promise{scenario.Effect(operation.ID, above), promise}
+			parent := operation.PathNames[slices.Index(operation.PathNames, use.Parameter)-1]
+			test.Shows = []scenario.Promise{scenario.Effect(operation.ID, parent), promise}
 		}
 		all = append(all, test)
 	}

@@ -12,8 +12,8 @@ import (
 )
 
 // credentials adds tests of what opens the operation: without credentials, with each of them missing or
-// wrong, without the scope, and with good ones. Where there are several ways in, each is tried alone: one
-// that is broken would hide behind the others.
+// wrong, without the scope, and with good ones. Of several requirements each is tried alone: one that is broken would hide
+// behind the others.
 //
 //	GET /tools                              must be 401
 //	GET /tools, Authorization: Bearer bad   must be 401
@@ -48,32 +48,32 @@ func (m *singleMaker) credentials() {
 // wrongCredentials adds tests with one scheme of several wrong or missing. Where all are needed, a service that
 // looks at one of them lets in every client that has that one.
 func (m *singleMaker) wrongCredentials(of string, schemes []string, isFirst bool) {
-	for _, wrong := range schemes {
+	for i, wrong := range schemes {
 		at := of
 		if len(schemes) > 1 {
 			at += ", " + wrong
 		}
 		m.addAccess("bad"+at, scenario.BadCredentials, m.edited(schemes, wrong, other))
 		if len(schemes) > 1 {
-			others := slices.DeleteFunc(slices.Clone(schemes), func(name string) bool { return name == wrong })
+			others := slices.Concat(schemes[:i], schemes[i+1:])
 			m.addAccess("missing"+at, scenario.NoCredentials, scenario.Only(others...))
 		}
 	}
 	if isFirst && len(schemes) == 1 {
-		m.formsOfCredentials(schemes)
+		m.formsOfCredentials(schemes[0])
 	}
 }
 
 // formsOfCredentials adds tests of wrong credentials that look nearly like right ones, or like none. That the name of a
 // scheme has no case (RFC 9110, section 11.1) has no test: services that are right otherwise know it too rarely.
-func (m *singleMaker) formsOfCredentials(schemes []string) {
-	m.addAccess("cut", scenario.BadCredentials, m.edited(schemes, schemes[0], cut))
-	if document.CredentialHeader(m.Document.Scheme(schemes[0])) == "Authorization" {
-		m.addAccess("bare", scenario.BadCredentials, m.edited(schemes, schemes[0], bare))
+func (m *singleMaker) formsOfCredentials(scheme string) {
+	m.addAccess("cut", scenario.BadCredentials, m.edited([]string{scheme}, scheme, cut))
+	if document.CredentialHeader(m.Document.Scheme(scheme)) == "Authorization" {
+		m.addAccess("bare", scenario.BadCredentials, m.edited([]string{scheme}, scheme, bare))
 	}
 }
 
-// edited has the credentials for some schemes, and makes a wrong one of one of them.
+// edited is the access with the credentials for some schemes, one of which is edited to be wrong.
 func (m *singleMaker) edited(schemes []string, wrong string, edit func(string, *document.Scheme) string) scenario.Access {
 	return scenario.Access{Only: schemes, Edit: func(given scenario.Given) scenario.Credentials {
 		own := maps.Clone(given.Own)
@@ -89,8 +89,10 @@ func other(credential string, scheme *document.Scheme) string {
 
 // cut is a credential without the last character of its secret.
 func cut(credential string, _ *document.Scheme) string {
-	return withSecret(credential, func(secret string) string { return secret[:max(len(secret)-1, 0)] })
+	return withSecret(credential, withoutLast)
 }
+
+func withoutLast(secret string) string { return secret[:max(len(secret)-1, 0)] }
 
 // bare is the name of the scheme alone, as in "Authorization: Bearer".
 func bare(credential string, scheme *document.Scheme) string {
@@ -98,7 +100,9 @@ func bare(credential string, scheme *document.Scheme) string {
 	return kind
 }
 
-// withSecret is a credential with another secret in the same form; empty: the secret is.
+// withSecret is a credential with its secret edited, in the same form. If no secret is left, the credential is empty.
+//
+//	"Bearer s", "Basic YW5uOnM=" (of "ann:s"), or "s" alone
 func withSecret(credential string, edit func(secret string) string) string {
 	kind, secret, hasKind := strings.Cut(credential, " ")
 	if !hasKind {
@@ -113,15 +117,15 @@ func withSecret(credential string, edit func(secret string) string) string {
 	return kind + " " + secret
 }
 
-// addAccess adds a test with some credentials, which the service must accept or refuse.
+// addAccess adds a test with some credentials, which the service must refuse for a reason, or accept, if there is none. The first one
+// that it must accept is the plainest valid request of the operation.
 func (m *singleMaker) addAccess(name string, refused scenario.Kind, access scenario.Access) {
 	c := m.add("credentials "+name, scenario.Promise{Kind: scenario.Security, Place: name})
 	c.access = access
-	isFirst := !slices.ContainsFunc(m.tests.singles, func(other *single) bool { return other.order == plain })
 	switch {
 	case refused != "":
 		c.refused(refused, "", "")
-	case isFirst:
+	case len(ofOrder(plain, m.tests.singles)) == 0:
 		c.order = plain
 	}
 }

@@ -21,8 +21,8 @@ func defaultsOf(generator *values.Generator, x *resources.Resource) map[string]a
 	described := x.Create.ThingSchema()
 	for _, name := range generator.Names(described) {
 		property := generator.Property(described, name)
-		sent := append(slices.Clip(generator.Flatten(described).Required), x.Member)
-		isSent := slices.Contains(sent, name) || generator.IsGiven(name)
+		isRequired := slices.Contains(generator.Flatten(described).Required, name)
+		isSent := isRequired || name == x.Member || generator.IsGiven(name)
 		mayBeSent := !isSent && !generator.IsAbsent(property)
 		if mayBeSent && schema.DefaultOf(property) != nil {
 			defaults[name] = jsonvalue.Normal(schema.DefaultOf(property))

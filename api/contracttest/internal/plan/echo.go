@@ -32,8 +32,8 @@ func (p *Planner) echoTests() (all []Test) {
 	return all
 }
 
-// returnsWhatItTakes reports whether the schema of a response is, or has as a part, that of the request, or has its members with
-// the same types. The latter is enough only for a create: the response to POST /translations may have another text.
+// returnsWhatItTakes reports whether the schema of a response is, or has as a part, that of the request, or, if 201 is a response, has
+// its members with the same types. This is not enough for others: the response to POST /translations may have another text.
 func (p *Planner) returnsWhatItTakes(operation *document.Operation) bool {
 	taken, given := operation.ThingSchema(), operation.ThingResult()
 	names := p.Values.Names(taken)
@@ -45,10 +45,12 @@ func (p *Planner) returnsWhatItTakes(operation *document.Operation) bool {
 		other := p.Values.Property(given, name)
 		return other == nil || schema.TypeOf(p.Values.Property(taken, name)) != schema.TypeOf(other)
 	}
-	return slices.ContainsFunc(schema.Parts(given), isTaken) || operation.Lists(http.StatusCreated) && !slices.ContainsFunc(names, lacks)
+	isPart := slices.ContainsFunc(schema.Parts(given), isTaken)
+	return isPart || operation.Lists(http.StatusCreated) && !slices.ContainsFunc(names, lacks)
 }
 
-// showsWhatWasSent fails if a response lacks what was sent. A service that responds alike to all requests is a mock.
+// showsWhatWasSent fails if a response lacks what was sent. If a response has a fault, the test ends, because the fault is a cause of its
+// own; it also ends if two responses are alike, as those of a mock are.
 func (p *Planner) showsWhatWasSent(t *draft.Trial, plain *single) {
 	around := surroundings{single: plain, Trial: t}
 	around.create()
@@ -57,7 +59,7 @@ func (p *Planner) showsWhatWasSent(t *draft.Trial, plain *single) {
 		filled, _ := around.filled(t.Draft)
 		filled.body = jsonvalue.Encode(plain.Operation.Takes.Wrapped(t.PlainBody(plain.Operation), body))
 		got := t.Send(filled.request(around.thing), scenario.Accepted)
-		if len(p.Judge.Faults(got)) > 0 { // they are a cause already
+		if len(p.Judge.Faults(got)) > 0 {
 			return
 		}
 		t.Check(draft.AreAlike(first, got))

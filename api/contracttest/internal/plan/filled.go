@@ -9,7 +9,8 @@ import (
 
 // A request is filled when it is sent, not when its test is made: what is known of the service grows meanwhile.
 
-// filled is a test of one request with what the service is known to need, and the names of what it needs.
+// filled is a test of one request with what the service is known to need. needs are the names of parameters and members that name what
+// the test has not created: those with a known value, and those that look like references.
 func (c *single) filled(d *draft.Draft) (filled *single, needs []string) {
 	filled = new(*c)
 	for _, parameter := range c.Operation.Parameters {
@@ -34,13 +35,13 @@ func (c *single) filled(d *draft.Draft) (filled *single, needs []string) {
 	return filled, append(needs, ofBody...)
 }
 
-// fillPath settles the free parameters of a path. Where something below the resource of a test is known, but nothing creates
-// it, the whole path is of what is known.
+// fillPath gives the free parameters of a path known values. If the path names something below the resource of the test, and something
+// there is known, the whole path names what is known, and the test need not create the resource.
 func (c *single) fillPath(d *draft.Draft) {
 	names := c.Operation.PathNames
-	// The path of /tickets/{id}/close names a ticket, and then something of it.
-	isPart := c.use != nil && !c.use.IsNamedBy(c.Operation, names[len(names)-1])
-	if isPart {
+	// In /tickets/{id}/parts/{part}, with tests that create a ticket, but no part.
+	isBelow := c.use != nil && !c.use.IsNamedBy(c.Operation, names[len(names)-1])
+	if isBelow {
 		whole := c.Slots
 		whole.FillPath(d, func(parameter *document.Parameter) bool { return c.IsFree(parameter) || !c.Has(parameter) })
 		if whole.Has(c.Operation.Parameter("path", c.use.Parameter)) {
@@ -52,8 +53,8 @@ func (c *single) fillPath(d *draft.Draft) {
 	c.FillPath(d, c.IsFree)
 }
 
-// namesOf are the names under which a parameter of a request is looked up: none, if the test creates what it names, or
-// is about a name in the path.
+// namesOf are the names under which a value for a parameter of a request is looked up: none, if the parameter is optional, if an option
+// gives it, or if it is in the path and the test itself has set it.
 func namesOf(d *draft.Draft, c *single, parameter *document.Parameter) []string {
 	switch {
 	case d.Values.IsGiven(parameter.Name), !parameter.Required:

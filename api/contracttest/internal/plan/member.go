@@ -9,16 +9,19 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
-// member is a member of an object somewhere in a body, which is there or not.
+// member is a member of an object somewhere in a body. The object need not have it: then a test is about its absence.
 type member struct {
 	body   any
-	above  string // where its object is
+	above  string // the JSON Pointer of its object
 	name   string
 	object map[string]any // nil: there is none
 	shape  *schema.Schema // of the object
 }
 
-// memberIn is the member of the body of a request that a test is about. An item of an array is of the member that has the array.
+// memberIn is the member of the body of a request that a test is about. A test of an item of an array is about the member that has the
+// array:
+//
+//	"/pots/*/tags/*": the member tags of the object at /pots/0
 func (s *surroundings) memberIn(sent scenario.Request) member {
 	place := s.promise.Place
 	for strings.HasSuffix(place, "/*") {

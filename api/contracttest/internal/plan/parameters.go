@@ -28,8 +28,8 @@ func (m *singleMaker) parameters() {
 	}
 }
 
-// unknownParameter adds a test of a parameter that the document does not have. OpenAPI does not say what
-// becomes of it, so only a service whose options do is tested.
+// unknownParameter adds a test of a parameter that the document does not have. OpenAPI does not say whether a service refuses it, so the
+// options do.
 func (m *singleMaker) unknownParameter() {
 	c := m.add("unknown parameter", scenario.Promise{Kind: scenario.UnknownParameter, Keyword: "parameter"})
 	c.query = append(c.query, "unknown-parameter=1")
@@ -43,7 +43,8 @@ func (m *singleMaker) parameterRobustness(parameter *document.Parameter) {
 	for _, text := range robustnessTexts(parameter) {
 		survived := scenario.Promise{Kind: scenario.ParameterRobustness, Place: parameter.Name, Duty: scenario.MustSurvive}
 		c := m.add("robustness, parameter "+parameter.Name+": "+text, survived)
-		// A service looks at a condition after it has found what the condition is of.
+		// A service looks at a header, which is a condition, only after it has found what the condition is of. Of others it is enough
+		// that the path names nothing.
 		if parameter.In != "header" {
 			c.withoutResource(m.firstInPath(parameter), m.Values)
 		}
@@ -67,7 +68,7 @@ func robustnessTexts(parameter *document.Parameter) []string {
 	return nil
 }
 
-// robustnessHeaders are the headers that have some.
+// robustnessHeaders are the texts of robustness tests for headers.
 var robustnessHeaders = map[string][]string{
 	"If-Match":      values.RobustnessEntityTags,
 	"If-None-Match": values.RobustnessEntityTags,
@@ -92,7 +93,7 @@ func (m *singleMaker) parameter(parameter *document.Parameter, variant values.Pa
 	c := m.add(report.Name(variant.Promise)+": "+variant.Shown, variant.Promise)
 	c.Set(parameter, variant.Text)
 	if parameter.In == "path" {
-		m.names(c, parameter, variant.Text)
+		m.nameInPath(c, parameter, variant.Text)
 	}
 	if !variant.Valid {
 		c.withoutResource(m.firstInPath(parameter), m.Values)
@@ -100,8 +101,8 @@ func (m *singleMaker) parameter(parameter *document.Parameter, variant values.Pa
 	}
 }
 
-// firstInPath is the parameter from which on the path of a request need name nothing, if a parameter is wrong or of a
-// robustness test: that one, or the first one of the path, where it is not in the path.
+// firstInPath is the first parameter of the path that need not name anything, if a parameter is wrong or of a robustness test: that
+// parameter itself, if it is in the path, or else the first one of the path.
 func (m *singleMaker) firstInPath(parameter *document.Parameter) string {
 	if parameter.In != "path" && len(m.operation.PathNames) > 0 {
 		return m.operation.PathNames[0]
@@ -109,9 +110,9 @@ func (m *singleMaker) firstInPath(parameter *document.Parameter) string {
 	return parameter.Name
 }
 
-// names makes a test create the resource that its path names, if a create can
-// give it that identity. Else the path names something that does not exist.
-func (m *singleMaker) names(c *single, parameter *document.Parameter, text string) {
+// nameInPath makes a test create what its path names with a text, if a create can give it that identity. Otherwise the path names
+// something that does not exist.
+func (m *singleMaker) nameInPath(c *single, parameter *document.Parameter, text string) {
 	number, err := strconv.ParseInt(text, 10, 64)
 	isNumber := err == nil
 	if isNumber && c.canChoose(parameter) {
@@ -127,8 +128,6 @@ func (m *singleMaker) names(c *single, parameter *document.Parameter, text strin
 
 // canChoose reports whether the client chooses the integer that a path parameter has.
 func (c *single) canChoose(parameter *document.Parameter) bool {
-	if !c.use.IsNamed(parameter.Name) {
-		return false
-	}
-	return schema.TypeOf(c.use.Identity) == "integer" && !c.use.IsAssigned
+	isIdentity := c.use.IsNamed(parameter.Name)
+	return isIdentity && !c.use.IsAssigned && schema.TypeOf(c.use.Identity) == "integer"
 }

@@ -31,8 +31,8 @@ func putRemoves(t *draft.Trial, x *resources.Resource) {
 	}
 	removals := [2]removal{leaveOut(t, x, put), leaveOut(t, x, put)}
 	for _, name := range t.Values.Names(described) {
-		isOpen := name == x.Member || slices.Contains(t.Values.Flatten(described).Required, name)
-		if !isOpen && bothKeep(removals, name) {
+		isKept := name == x.Member || slices.Contains(t.Values.Flatten(described).Required, name)
+		if !isKept && bothKeep(removals, name) {
 			t.Check(scenario.Brokenf("a replacement without %s has left it at %v", name, removals[1].after[name]))
 		}
 	}
@@ -43,7 +43,7 @@ type removal struct{ before, after map[string]any }
 
 // leaveOut replaces a resource, and then again without what is optional. The first replacement gives it values of
 // all members, which the create may not have taken.
-func leaveOut(t *draft.Trial, x *resources.Resource, put *document.Operation) (removed removal) {
+func leaveOut(t *draft.Trial, x *resources.Resource, put *document.Operation) removal {
 	described := put.ThingSchema()
 	whole := jsonvalue.Object(t.VariedThing(put))
 	least := map[string]any{}
@@ -58,7 +58,7 @@ func leaveOut(t *draft.Trial, x *resources.Resource, put *document.Operation) (r
 	before, _ := t.Read(thing)
 	t.Accepted(http.MethodPut, thing, least)
 	after, _ := t.Read(thing)
-	return removal{x.Shown(before), x.Shown(after)}
+	return removal{before: x.Shown(before), after: x.Shown(after)}
 }
 
 // bothKeep reports whether two resources have kept different values of a member. What both have alike may be a
