@@ -41,17 +41,13 @@ type location struct {
 	query   []string
 }
 
-// find finds out where Location leads. Of an inferred resource a Location elsewhere may be right: a proxy,
-// a content delivery network.
+// find finds out where Location leads.
 func (l *location) find() (err error) {
 	value := l.created.Header.Get("Location")
 	if value == "" {
 		return l.lacks()
 	}
-	if l.resource.IsInferred {
-		err = l.differs(value)
-	}
-	if err != nil {
+	if err := l.differs(value); err != nil {
 		return err
 	}
 	l.path, l.query, err = l.created.LeadsTo(value)
@@ -74,9 +70,12 @@ func (l *location) lacks() error {
 	return scenario.NotTested("the response to a create has no Location")
 }
 
-// differs returns what is special of a Location of an inferred resource, or nil.
+// differs says what is special of a Location of an inferred resource, or nothing: it may lack the path of the service, which is wrong, or
+// lead elsewhere, which may be right: to a proxy, or a content delivery network.
 func (l *location) differs(value string) error {
 	switch {
+	case !l.resource.IsInferred:
+		return nil
 	case l.lacksBase(value):
 		return scenario.Brokenf("Location is %s, which lacks the path of the service: nothing is there", value)
 	case leadsElsewhere(l.created, value):
@@ -96,7 +95,7 @@ func (l *location) lacksBase(value string) bool {
 	return !isBelow && l.draft.Document.Find(http.MethodGet, value) != nil
 }
 
-// leadsElsewhere reports whether a reference is to something that is not below the target, as behind a proxy.
+// leadsElsewhere reports whether a reference leads to something that is not below the URL of the service, as behind a proxy.
 func leadsElsewhere(x scenario.Interaction, reference string) bool {
 	from, err := x.ParsedURL()
 	if err != nil {
@@ -106,8 +105,8 @@ func leadsElsewhere(x scenario.Interaction, reference string) bool {
 	return err == nil && !strings.HasPrefix(to.String(), x.ServiceURL()+"/")
 }
 
-// compare compares what is there with what was created. An assigned identity is compared with that of the response, and
-// not with one that the body may have proposed.
+// compare compares what is there with what was sent. An assigned identity is compared with that of the response to the create, and not
+// with one that the body may have proposed.
 func (l *location) compare(got scenario.Interaction, sent map[string]any) error {
 	member := l.resource.Member
 	if l.resource.IsAssigned {

@@ -28,8 +28,8 @@ func mayBeForgotten(of *schema.Schema, name string) bool {
 	return !isNeeded && !schema.IsForbidden(property) && !schema.IsUnread(property)
 }
 
-// membersOf are the promises of members that successes may lack, by their place in the document. A schema that several
-// operations have is one of the first.
+// membersOf are the promises of members that successes may lack, by their place in the document. If several operations have a schema,
+// its members are promises of the first one.
 func membersOf(of *document.Document) map[string]scenario.Promise {
 	members := map[string]scenario.Promise{}
 	for _, operation := range of.Operations {
@@ -39,19 +39,22 @@ func membersOf(of *document.Document) map[string]scenario.Promise {
 			if result == nil || status/100 != 2 {
 				continue
 			}
-			schema.Each(result, func(part *schema.Schema) {
-				for name := range part.Properties {
-					at := placeOfMember(part, name)
-					if _, isKnown := members[at]; isKnown || !mayBeForgotten(part, name) {
-						continue
-					}
-					place := schema.Component(part) + jsonvalue.Pointer(name)
-					members[at] = scenario.Promise{Operation: operation.ID, Kind: scenario.MemberOfResponse, Status: key, Place: place}
-				}
-			})
+			promise := scenario.Promise{Operation: operation.ID, Kind: scenario.MemberOfResponse, Status: key}
+			schema.Each(result, func(part *schema.Schema) { addMembers(members, part, promise) })
 		}
 	}
 	return members
+}
+
+// addMembers adds the promises of members of a part of a response that are not known yet.
+func addMembers(members map[string]scenario.Promise, part *schema.Schema, promise scenario.Promise) {
+	for name := range part.Properties {
+		at := placeOfMember(part, name)
+		if _, isKnown := members[at]; !isKnown && mayBeForgotten(part, name) {
+			promise.Place = schema.Component(part) + jsonvalue.Pointer(name)
+			members[at] = promise
+		}
+	}
 }
 
 // shownMembers are the promises of members that a value of a schema has.

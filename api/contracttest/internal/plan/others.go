@@ -14,14 +14,16 @@ import (
 // twoThings creates two resources, which must have different identities, and reads the second one. With one
 // resource only, a service that stores one value for all of them would be right.
 func twoThings(t *draft.Trial, x *resources.Resource) (one, other *scenario.Thing) {
-	one = t.CreateOf(x)
-	other = t.CreateOf(x)
-	if fmt.Sprint(one.ID) == fmt.Sprint(other.ID) {
+	one, other = t.CreateOf(x), t.CreateOf(x)
+	if areSame(one, other) {
 		t.Check(oneIdentity(x, one.ID))
 	}
 	t.Read(other)
 	return one, other
 }
+
+// areSame reports whether two things have the same identity, which may be written as a number and as a text.
+func areSame(one, other *scenario.Thing) bool { return fmt.Sprint(one.ID) == fmt.Sprint(other.ID) }
 
 // oneIdentity says that two resources have the same identity, which fails tests of all kinds.
 func oneIdentity(x *resources.Resource, id any) error {
@@ -40,8 +42,7 @@ func deletesOne(t *draft.Trial, x *resources.Resource) {
 	t.Accepted(http.MethodDelete, one, nil)
 	t.Unchanged(other, "a deletion of %v", one.ID)
 	next := t.CreateOf(x)
-	isNew := fmt.Sprint(next.ID) != fmt.Sprint(other.ID)
-	t.Require(isNew, "a create after a deletion has the identity %v of a resource that exists", other.ID)
+	t.Require(!areSame(next, other), "a create after a deletion has the identity %v of a resource that exists", other.ID)
 }
 
 // assignsAnother deletes a resource and creates another one, which must not have its identity again.
@@ -49,8 +50,7 @@ func assignsAnother(t *draft.Trial, x *resources.Resource) {
 	newest := t.CreateOf(x)
 	t.Accepted(http.MethodDelete, newest, nil)
 	again := t.CreateOf(x)
-	isNew := fmt.Sprint(again.ID) != fmt.Sprint(newest.ID)
-	t.Require(isNew, "the identity %v of what was deleted is assigned again", newest.ID)
+	t.Require(!areSame(again, newest), "the identity %v of what was deleted is assigned again", newest.ID)
 }
 
 // replacesOne fails if another resource changes when one is replaced: an UPDATE without its WHERE does that.
@@ -63,8 +63,8 @@ func replacesOne(t *draft.Trial, x *resources.Resource) {
 	t.Unchanged(other, "a change of %v", one.ID)
 }
 
-// createsNew fails if a create that must conflict replaces what exists. That the second one is refused, a
-// test of the status shows; this one looks at what is left.
+// createsNew fails if a create with an identity that exists has changed what exists. That such a create must be refused has a test of its
+// own; here its status does not matter.
 //
 //	POST /shelves {"code": "A", "room": 1}   201
 //	POST /shelves {"code": "A", "room": 2}   whatever it is,

@@ -60,19 +60,23 @@ type yielding struct {
 	begin, end time.Time
 	ends       bool // there is an end
 	isOver     bool // no more are wanted
-	isRobust   bool // robustness has had its turn
+	isRobust   bool // robustness tests have had their turn
 }
 
-// phase yields the tests of parts of a phase. Robustness does not wait for its turn where its time has come.
+// phase yields the tests of parts of a phase, until no more are wanted. Robustness tests do not wait for their turn if only their share
+// of the run is left.
 func (y *yielding) phase(number int, parts ...iter.Seq[Test]) {
 	for _, tests := range parts {
 		for test := range tests {
 			if number < lastRequests && y.isLastPart() {
 				y.robustness()
 			}
+			if y.isOver || y.ctx.Err() != nil {
+				return
+			}
 			test.Phase = number
-			y.isOver = y.isOver || y.ctx.Err() != nil || y.isWanted(test) && !y.yield(test)
-			if y.isOver {
+			if y.isWanted(test) && !y.yield(test) {
+				y.isOver = true
 				return
 			}
 		}
@@ -87,8 +91,8 @@ func (y *yielding) robustness() {
 	}
 }
 
-// robustnessShare is the part of the time, or of the requests, of a run that robustness tests have at least, if they need it: one of so many. That a
-// service crashes weighs more than what one more value may show.
+// robustnessShare is how many times the share of robustness tests goes into a run: they have at least a quarter of its time and of its
+// requests, if they need it. That a service crashes weighs more than what one more value may show.
 const robustnessShare = 4
 
 // isLastPart reports whether no time is left, or no requests, but those of robustness tests.
@@ -128,8 +132,8 @@ func (p *Planner) testsOfSeveral() []Test {
 	return all
 }
 
-// singles yields the tests of one request that run at some time, until ctx is done: to make those of all operations of a large
-// document takes longer than a short run. Operations that may create something come first, so that there is something to read,
+// singles yields the tests of one request that run at some time. If ctx is done, it makes no more: those of all operations of a large
+// document take longer to make than a short run. Operations that may create something come first, so that there is something to read,
 // and those that delete it last.
 func (p *Planner) singles(ctx context.Context, when order) iter.Seq[Test] {
 	return func(yield func(Test) bool) {

@@ -22,7 +22,7 @@ const (
 	fewDraws  = 10
 )
 
-// randomBodies is the promise that they are taken, or refused, as the document says.
+// randomBodies is the promise that random bodies are accepted, or refused, as the document says.
 func randomBodies(operation *document.Operation) scenario.Promise {
 	return scenario.Promise{Operation: operation.ID, Kind: scenario.RandomBodies}
 }
@@ -54,8 +54,8 @@ func (m *singleMaker) randomBodies() {
 	}
 }
 
-// spoil gives the body of a test a fault, if its schema is simple enough to say what a fault is: in a composed
-// one, what breaks one part may be right for another.
+// spoil gives the body of a test a fault, and the test the promise of the keyword that the body breaks. It does nothing if the schema is
+// not simple enough to say what a fault is: in a composed one, what breaks one part may be right for another.
 func (c *single) spoil(generator *values.Generator, random rand.Source, object map[string]any) {
 	described := c.Operation.BodySchema()
 	isSimple := !schema.IsComposed(described) && len(described.Properties) > 0
@@ -69,8 +69,7 @@ func (c *single) spoil(generator *values.Generator, random rand.Source, object m
 	c.body = jsonvalue.Encode(spoilt)
 	c.refused(scenario.InvalidBody, "body", pointer)
 	c.keeps = values.Place(pointer)
-	c.promise.Kind = scenario.BodyKeyword
-	c.promise.Place = c.keeps
-	c.promise.Keyword = keyword
-	c.promise.Duty = scenario.MustRefuse
+	c.promise = scenario.Promise{
+		Operation: c.Operation.ID, Kind: scenario.BodyKeyword, Place: c.keeps, Keyword: keyword, Duty: scenario.MustRefuse,
+	}
 }
