@@ -16,7 +16,7 @@ import (
 // examples.
 
 // This file has the table of them, and makes the tests. What each of them does is in a file of its idea: stored.go, changes.go,
-// deletions.go, identities.go, location.go, etags.go, others.go, atonce.go, and replacements.go.
+// deletions.go, leads.go, etags.go, others.go, and atonce.go.
 
 // sequence is a test over a resource, with what the resource must be like.
 type sequence struct {

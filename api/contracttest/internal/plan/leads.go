@@ -1,8 +1,10 @@
 package plan
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
@@ -11,6 +13,51 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/resources"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
+
+// The identity of what was created leads to it, and so does Location. An identity that was never created leads to nothing: services
+// that return any row for any identity pass all tests that read only what they have just created.
+
+// leadsTest is the test that the identity of what was created leads to an operation.
+func (p *Planner) leadsTest(x *resources.Resource, operation *document.Operation) Test {
+	promise := scenario.Promise{Operation: x.Create.ID, Kind: scenario.LinkLeads, Place: operation.ID}
+	if x.IsInferred {
+		promise.Kind = scenario.IdentityLeads
+	}
+	test := p.testOf(promise, func(t *draft.Trial) { identityLeads(t, x, operation) })
+	test.Shows = []scenario.Promise{scenario.Effect(operation.ID, p.Resources.UseOf(operation).Parameter), promise}
+	return test
+}
+
+// identityLeads calls an operation on what was created, which must succeed, and then on what was never created, which must not: it does
+// if the operation does not look at its path. The second call is left out for a PUT, because it may create, and where the document
+// does not promise that it is refused.
+//
+//	GET /tools/7                 must be 200
+//	GET /tools/1000007           must not be 200, if the only tool has the id 7
+func identityLeads(t *draft.Trial, x *resources.Resource, operation *document.Operation) {
+	body := t.PlainBody(operation)
+	thing := t.CreateOf(x)
+	t.Accepted(operation.Method, thing, body)
+	mayCreate := operation.Method == http.MethodPut
+	if mayCreate || !x.RefusesAbsent(operation) {
+		return
+	}
+	other := neverCreated(t.Draft, x, thing)
+	got := t.Call(operation.Method, other, t.PlainBody(operation))
+	isRefused := got.Status >= http.StatusBadRequest
+	t.Require(isRefused, "%s succeeds for %v, which was never created; %v was: %.300s", operation.ID, other.ID, thing.ID, got.Body)
+}
+
+// neverCreated is what a service has never created, below what a thing that exists is below.
+func neverCreated(d *draft.Draft, x *resources.Resource, existing *scenario.Thing) *scenario.Thing {
+	other := x.Thing(d.Values.Identity(x.Identity))
+	other.Parent = existing.Parent
+	if number, err := strconv.ParseInt(fmt.Sprint(existing.ID), 10, 64); err == nil && x.IsAssigned {
+		// A service that counts has not come so far: it may come to the number that was drawn.
+		other.ID = number + 1_000_000
+	}
+	return other
+}
 
 // locationLeads creates a resource and goes where Location leads. A client that has sent a create knows nothing
 // else of where its resource is (RFC 9110, section 15.3.2).
