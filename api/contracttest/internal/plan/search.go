@@ -52,22 +52,17 @@ func (s *search) add(found page) {
 
 // mayLack returns an error unless something that is missing may come on a later page.
 func (s *search) mayLack(missing string, end pageEnd) error {
+	isOfSome := s.list.IsInferred && s.list.IsPartial()
 	switch {
 	case end == unknown:
 		return scenario.NotTested("the list has more items than a page, and there is no way to the next one")
+	case end == nothing && isOfSome:
+		return scenario.NotTested("its description leaves open whether it has everything")
 	case end == nothing:
-		return s.lacks(missing)
+		cause := scenario.Cause{Kind: scenario.ListLacks, Operation: s.list.Operation}
+		return scenario.BrokenBy(cause, "the list ends after %d resources, and lacks %v", len(s.seen), missing)
 	case len(s.met) > 100*values.Most:
 		return scenario.NotTested("the list is longer than a test reads")
 	}
 	return nil
-}
-
-// lacks returns an error for a list that has ended without something that exists.
-func (s *search) lacks(missing string) error {
-	if s.list.IsInferred && s.list.IsPartial() {
-		return scenario.NotTested("its description leaves open whether it has everything")
-	}
-	cause := scenario.Cause{Kind: scenario.ListLacks, Operation: s.list.Operation}
-	return scenario.BrokenBy(cause, "the list ends after %d resources, and lacks %v", len(s.seen), missing)
 }
