@@ -95,19 +95,12 @@ func changesOnce(t *draft.Trial, x *resources.Resource, method string) {
 // changesOf are calls that change a thing, each to other values: a change to what is there may leave the ETag. There are none if no test
 // can write the body, or the values do not differ.
 func changesOf(d *draft.Draft, operation *document.Operation, thing *scenario.Thing, etag string) (calls []scenario.Call) {
-	if operation.ThingSchema() == nil {
-		return nil
-	}
 	seen := map[string]bool{}
 	for range together {
 		body := d.VariedThing(operation)
 		seen[string(jsonvalue.Encode(body))] = true
-		calls = append(calls, scenario.Call{
-			Operation: operation.ID,
-			Of:        thing,
-			Header:    http.Header{"If-Match": {etag}},
-			Body:      body,
-		})
+		header := http.Header{"If-Match": {etag}}
+		calls = append(calls, scenario.Call{Operation: operation.ID, Of: thing, Header: header, Body: body})
 	}
 	if len(seen) < together {
 		return nil

@@ -49,8 +49,8 @@ func (p *Planner) conditionTest(x *resources.Resource, operation *document.Opera
 	})
 }
 
-// condition tests what a conditional header does with the version that is current, one that is not any
-// more, another one, and *.
+// condition tests what a conditional header does with the ETag of the current version, of an earlier one, of one before the resource was
+// deleted and created again, and with *.
 //
 //	PUT /tools/7, If-Match: "0", of an earlier version   must be 412
 //	PUT /tools/7, If-Match: "1", the current one         must be 200
@@ -61,9 +61,9 @@ type condition struct {
 	operation *document.Operation
 	header    string
 
-	thing *scenario.Thing
-	// Before it was deleted, and before it was changed.
-	otherLife, stale version
+	thing     *scenario.Thing
+	otherLife version // before the thing was deleted; its ETag is empty if the thing cannot be deleted
+	stale     version // before the thing was changed
 }
 
 // canDelete reports whether the resource can be deleted and created again with its identity.
@@ -71,13 +71,17 @@ func (c *condition) canDelete() bool {
 	return c.resource.Operations[http.MethodDelete] != nil && !c.resource.IsAssigned
 }
 
-// isIfMatch reports whether the condition holds for the current version.
+// isIfMatch reports whether the condition holds for the current version, as If-None-Match does not.
 func (c *condition) isIfMatch() bool { return c.header == "If-Match" }
 
-// run makes versions that are not current any more, and then tries each of them and those that are. Without
-// a PUT there is no older version, so an ETag that no service has stands for it.
+// run makes versions that are not current any more, and then tries each of them and those that are. Without a PUT there is no older
+// version, and an ETag that no service has takes its place. A PUT is also tried on what does not exist.
 func (c *condition) run() {
-	replacement := c.replacement()
+	put := c.resource.Operations[http.MethodPut]
+	var replacement any // of another body than that of the create, and nil if no test can write one
+	if put != nil {
+		replacement = c.VariedThing(put)
+	}
 	c.thing = c.CreateOf(c.resource)
 	if c.canDelete() {
 		c.otherLife = readVersion(c.Trial, c.thing)
@@ -88,7 +92,7 @@ func (c *condition) run() {
 	if c.isIfMatch() && c.stale.isWeak() {
 		c.NotTested(weakETags)
 	}
-	if c.resource.Operations[http.MethodPut] != nil {
+	if put != nil {
 		if replacement == nil {
 			c.NotTested(noJSONBody)
 		}
@@ -108,16 +112,7 @@ func (c *condition) run() {
 	}
 }
 
-// replacement is the body of a PUT that changes the thing, or nil if there is none.
-func (c *condition) replacement() any {
-	put := c.resource.Operations[http.MethodPut]
-	if put == nil || put.ThingSchema() == nil {
-		return nil
-	}
-	return c.VariedThing(put)
-}
-
-// createAgain creates the thing with new values, so that its versions before are not current by chance.
+// createAgain creates the thing with new values, so that its ETags from before are not current by chance.
 func (c *condition) createAgain() {
 	c.thing.Sent = nil
 	c.Create(c.thing)
@@ -130,22 +125,22 @@ func (c *condition) hasChanged() {
 	}
 }
 
-// try sends a request with a condition, in which CURRENT is the ETag of the current version. If-Match holds for a version
-// that matches, If-None-Match for one that does not (RFC 9110, sections 13.1.1 and 13.1.2).
+// try sends a request with a condition, in which CURRENT is the ETag of the current version. matches says whether the current version is
+// one of the condition: then If-Match holds, and otherwise If-None-Match (RFC 9110, sections 13.1.1 and 13.1.2).
 func (c *condition) try(value string, matches bool) {
 	value = strings.Replace(value, "CURRENT", readVersion(c.Trial, c.thing).etag, 1)
-	proceeds := matches == c.isIfMatch()
+	holds := matches == c.isIfMatch()
 	switch {
 	case value == "": // there was no other life
-	case proceeds:
+	case holds:
 		c.proceeds(value)
 	default:
 		c.isRefused(value)
 	}
 }
 
-// with sends a request with a condition.
-func (c *condition) with(value string, expect scenario.Expectation) scenario.Interaction {
+// call calls the operation with a condition.
+func (c *condition) call(value string, expect scenario.Expectation) scenario.Interaction {
 	return c.Do(scenario.Call{
 		Operation: c.operation.ID, Of: c.thing, Header: http.Header{c.header: {value}}, Body: c.PlainBody(c.operation),
 	}, expect)
@@ -153,7 +148,7 @@ func (c *condition) with(value string, expect scenario.Expectation) scenario.Int
 
 // proceeds sends a request with a condition that holds. What it deletes is created again for the next try.
 func (c *condition) proceeds(value string) {
-	got := c.with(value, scenario.Expectation{})
+	got := c.call(value, scenario.Expectation{})
 	hasProceeded := got.Status < http.StatusMultipleChoices
 	c.Require(hasProceeded, "%s with %s: %s must proceed, the status is %d: %.300s", c.operation.ID, c.header, value, got.Status, got.Body)
 	if c.operation.Method != http.MethodDelete {
@@ -169,22 +164,22 @@ func (c *condition) proceeds(value string) {
 // 304, to all others 412 (RFC 9110, section 13.2.2).
 func (c *condition) isRefused(value string) {
 	if c.operation.Method == http.MethodGet && !c.isIfMatch() {
-		got := c.with(value, scenario.Expectation{})
+		got := c.call(value, scenario.Expectation{})
 		isNotModified := got.Status == http.StatusNotModified
 		c.Require(isNotModified, "%s with %s: %s must be 304, the status is %d", c.operation.ID, c.header, value, got.Status)
 		return
 	}
-	c.with(value, scenario.Refused(scenario.PreconditionFailed))
+	c.call(value, scenario.Refused(scenario.PreconditionFailed))
 	c.Unchanged(c.thing, "a refused request")
 }
 
 // putAbsent sends a PUT of what does not exist with the condition *. If-None-Match: * is how a client creates
-// without overwriting what another one has created, and If-Match: * how it replaces without creating.
+// without overwriting what another one has created, and If-Match: * how it replaces without creating. A response of 404 is right for
+// both: the service only replaces.
 func (c *condition) putAbsent() {
-	got := c.with("*", scenario.Expectation{})
-	isNotFound := got.Status == http.StatusNotFound // it only replaces
+	got := c.call("*", scenario.Expectation{})
 	switch {
-	case isNotFound:
+	case got.Status == http.StatusNotFound:
 		return
 	case !c.isIfMatch():
 		hasCreated := got.Status < http.StatusMultipleChoices

@@ -149,9 +149,8 @@ func (p *Planner) Shown(x scenario.Interaction, isKnown func(scenario.Promise) b
 		return shown
 	}
 	value, _ := x.Value() // what is no JSON has no members
-	shown = append(shown, p.shownMembers(operation.ResultOf(x.Status), value)...)
-	shown = append(shown, shownBodyExamples(operation, x, isKnown)...)
-	return append(shown, shownParameters(operation, x)...)
+	members := p.shownMembers(operation.ResultOf(x.Status), value)
+	return slices.Concat(shown, members, shownBodyExamples(operation, x, isKnown), shownParameters(operation, x))
 }
 
 // shownBodyExamples lists the examples that the body of a request is. Comparing is expensive, so those that
