@@ -187,7 +187,8 @@ func accepted(known *draft.Drafts, x scenario.Interaction, promise scenario.Prom
 	isCondition := x.HasRequestHeader("If-Match", "If-None-Match") // it may have another form than the ETags of the service
 	isUnclear := slices.Contains(wrongValue, x.Status) && (promise == (scenario.Promise{}) || isCondition)
 	mayBeRight := isUnclear || slices.Contains(elsewhere, x.Status)
-	if namesUnknown(known, x) || mayBeRight && !isDeclared(known, x) {
+	operation := known.Document.Serving(x.Method, x.Path)
+	if namesUnknown(operation, x) || mayBeRight && !isDeclared(known, operation) {
 		return scenario.NotTested(fmt.Sprintf("it is refused with %d, for a reason that the document does not say", x.Status))
 	}
 	return known.Judge.Accepted(x, promise)
@@ -195,14 +196,12 @@ func accepted(known *draft.Drafts, x scenario.Interaction, promise scenario.Prom
 
 // namesUnknown reports whether a request was refused because something does not exist that only its body can name: its path has no
 // parameter.
-func namesUnknown(known *draft.Drafts, x scenario.Interaction) bool {
-	operation := known.Document.Serving(x.Method, x.Path)
+func namesUnknown(operation *document.Operation, x scenario.Interaction) bool {
 	return x.Status == http.StatusNotFound && len(x.RequestBody) > 0 && operation != nil && len(operation.PathNames) == 0
 }
 
-// isDeclared reports whether a request is of a resource that was not inferred.
-func isDeclared(known *draft.Drafts, x scenario.Interaction) bool {
-	operation := known.Document.Serving(x.Method, x.Path)
+// isDeclared reports whether an operation, if there is one, is of a resource that was not inferred.
+func isDeclared(known *draft.Drafts, operation *document.Operation) bool {
 	if operation == nil {
 		return false
 	}
@@ -213,23 +212,20 @@ func isDeclared(known *draft.Drafts, x scenario.Interaction) bool {
 // mayBeRefused returns why a service may refuse a valid request with a status: it depends on what only
 // the service knows.
 func (s *surroundings) mayBeRefused(status int) scenario.NotTested {
-	isConflict := status == http.StatusConflict
 	isRefused := status/100 == 4
-	reasons := []struct {
-		holds bool
-		why   scenario.NotTested
-	}{
-		{s.isOfName() && slices.Contains(hidings, status), "the path has a name that nothing has"},
-		{s.mayBeMissing(status), s.missing()},
-		{isConflict && len(s.shared) > 0, "the identity is taken, and no test can remove it"},
-		{isRefused && s.hasOpaque(), "only the service knows its values"},
-		{isRefused && s.deletesNothing(status), "it deletes what exists, and no test knows what that may be"},
-		{s.isOfState(status), "it depends on the state of the service alone"},
-	}
-	for _, reason := range reasons {
-		if reason.holds {
-			return reason.why
-		}
+	switch {
+	case s.isOfName() && slices.Contains(hidings, status):
+		return "the path has a name that nothing has"
+	case s.mayBeMissing(status):
+		return s.missing()
+	case status == http.StatusConflict && len(s.shared) > 0:
+		return "the identity is taken, and no test can remove it"
+	case isRefused && s.hasOpaque():
+		return "only the service knows its values"
+	case s.deletesNothing(status):
+		return "it deletes what exists, and no test knows what that may be"
+	case s.isOfState(status):
+		return "it depends on the state of the service alone"
 	}
 	return ""
 }
