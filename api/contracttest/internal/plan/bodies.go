@@ -52,7 +52,8 @@ func (m *singleMaker) bodies() {
 // keptInText are the keywords that a value breaks also where all is text.
 var keptInText = []string{"required", "enum", "minLength", "maxLength", "pattern", "minimum", "maximum", "multipleOf"}
 
-// isOfField reports whether a variant is of one field of a form, and is what it is meant to be also as text.
+// isOfField reports whether a variant of a form is of one field of it, or valid for its type as a whole, and is valid or invalid also if
+// all is written as text.
 func isOfField(variant values.Variant) bool {
 	isEmpty := variant.Value == any("") // an empty text is no body
 	isField := strings.Count(variant.Pointer, "/") == 1
@@ -67,7 +68,7 @@ func isOfField(variant values.Variant) bool {
 	return slices.Contains(keptInText, variant.Keyword)
 }
 
-// plainBody is the plainest body, with fresh identities: with those of another test a create would be refused.
+// plainBody is the plainest body, each time with new identities: with those of another test a create would be refused.
 func (m *singleMaker) plainBody() []byte {
 	return jsonvalue.Encode(m.Values.Base(m.operation.BodySchema()))
 }
@@ -87,7 +88,8 @@ func (m *singleMaker) addValue(name string, promise scenario.Promise, value any)
 	return c
 }
 
-// bodyVariant adds tests of a variant, in which an unknown member has names that services have failed on.
+// bodyVariant adds a test of a variant, or, if the variant has an unknown member, one with each of the names that the member gets. A
+// variant that no value can be made for is only demanded.
 //
 //	{"name": ""}          refused, where the document says "minLength: 1"
 //	{"name": "F"}         accepted
@@ -106,10 +108,10 @@ func (m *singleMaker) bodyVariant(variant values.Variant) {
 	described := m.operation.BodySchema()
 	for i, name := range m.unknownNames(variant) {
 		renamed := variant
-		if i > 0 {
+		if i > 0 { // the first test has created one with the identity of the variant
 			renamed.Value = m.withFreshIdentity(variant.Value)
 		}
-		// Most bodies have no such member, and to look for it takes long.
+		// Most variants have no such member, and to look for it takes long.
 		if name != schema.UnknownMember {
 			renamed = m.Values.Renamed(described, renamed, name)
 		}
@@ -122,8 +124,8 @@ func (m *singleMaker) bodyVariant(variant values.Variant) {
 	}
 }
 
-// unknownNames are the names that an unknown member gets: of an object that takes any member, each of
-// those is tried, elsewhere one of them.
+// unknownNames are the names that an unknown member of a variant gets: of those that services have failed on, all in the body itself, if
+// that takes any member, and one that is drawn elsewhere. If there is no unknown member, it is the name that changes nothing.
 func (m *singleMaker) unknownNames(variant values.Variant) []string {
 	drawn := values.RobustnessNames[m.Values.Below(len(values.RobustnessNames))]
 	isWhole := variant.Keyword == "additionalProperties" && variant.Pointer == ""
@@ -136,7 +138,7 @@ func (m *singleMaker) unknownNames(variant values.Variant) []string {
 	return []string{drawn}
 }
 
-// withFreshIdentity is the plainest body with the unknown member of another one.
+// withFreshIdentity is the plainest body, with the unknown member of a value: a body like it that has another identity.
 func (m *singleMaker) withFreshIdentity(value any) any {
 	fresh := jsonvalue.Object(m.Values.Base(m.operation.BodySchema()))
 	if fresh == nil {
@@ -151,14 +153,14 @@ func (m *singleMaker) bodyExamples() {
 	examples := m.operation.BodyExamples()
 	for _, name := range slices.Sorted(maps.Keys(examples)) {
 		value := jsonvalue.Normal(examples[name])
-		// Else the document is wrong; its reader has listed it.
+		// If it does not fit, the document is wrong, and its reader has said so.
 		if m.Values.Fits(m.operation.BodySchema(), value) {
 			m.addValue("example "+name, scenario.Promise{Kind: scenario.BodyExample, Place: name}, value)
 		}
 	}
 }
 
-// mediaTypes adds tests of the media type of the body, and of others. A charset other than UTF-8 is wrong
+// mediaTypes adds tests of the media type of the body, and of others that the document does not have. A charset other than UTF-8 is wrong
 // for JSON (RFC 8259, section 8.1).
 func (m *singleMaker) mediaTypes() {
 	mediaType, _ := m.operation.Body()
@@ -188,13 +190,13 @@ func (m *singleMaker) formRobustness() {
 	c.changed = &scenario.Violation{Kind: scenario.InvalidBody, In: "body"}
 }
 
-// malformed adds tests of bodies that are not JSON, or none that a strict reader takes. They are made from
-// the plainest body, so that nothing else is wrong with them.
+// malformed adds tests of bodies that are not JSON, or, with StrictJSON, none that a strict reader takes. They are made from the
+// plainest body, so that nothing else is wrong with them; what it lacks, as the text Ficus, leaves a test out.
 func (m *singleMaker) malformed() {
 	plain := string(m.plainBody())
 	type text struct{ name, body string }
 	texts := []text{{"trailing byte", plain + "x"}, {"not JSON", "plant"}}
-	// Of a number with several digits one may be left out.
+	// Without its last byte, a body may still be JSON: of 12 it is 1.
 	if truncated := plain[:len(plain)-1]; !jsontext.Value(truncated).IsValid() {
 		texts = slices.Insert(texts, 0, text{"truncated", truncated})
 	}

@@ -36,7 +36,7 @@ func (p *Planner) testsOf(operation *document.Operation) *operationTests {
 	return p.makeTests(operation)
 }
 
-// promisesOf is testsOf of which the singles need not be known. It is nil if they were not made in time.
+// promisesOf returns the same, possibly without the singles, which may have been forgotten. It is nil if nothing was made before Stop.
 func (p *Planner) promisesOf(operation *document.Operation) *operationTests {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -53,7 +53,8 @@ func (p *Planner) Stop() {
 	p.Values.Stop()
 }
 
-// makeTests makes the tests of one request of an operation, and keeps them if there is room. The lock is held.
+// makeTests makes the tests of one request of an operation, and keeps them, or at least their promises if there is no room. The lock is
+// held.
 func (p *Planner) makeTests(operation *document.Operation) *operationTests {
 	maker := p.maker(operation)
 	maker.make()
@@ -66,16 +67,12 @@ func (p *Planner) makeTests(operation *document.Operation) *operationTests {
 		p.kept += size
 		p.made[operation] = made
 	} else {
-		p.made[operation] = &operationTests{
-			isForgotten: true,
-			promises:    made.promises,
-			unsupported: made.unsupported,
-		}
+		p.made[operation] = &operationTests{isForgotten: true, promises: made.promises, unsupported: made.unsupported}
 	}
 	return made
 }
 
-// plainTest returns the test of the plainest valid request of an operation, or none if it cannot be written, or would delete what
+// plainTest returns the only test of the plainest valid request of an operation, or none if it cannot be written, or would delete what
 // an option names. It is made without the other tests, so that a run can begin before they are.
 func (p *Planner) plainTest(operation *document.Operation) []*single {
 	maker := p.maker(operation)
@@ -98,10 +95,6 @@ func ofOrder(when order, singles []*single) (found []*single) {
 
 // maker returns what makes the tests of one request of an operation.
 func (p *Planner) maker(operation *document.Operation) *singleMaker {
-	return &singleMaker{
-		Planner:   p,
-		operation: operation,
-		Values:    p.Values.ForTest(operation.ID),
-		tests:     &operationTests{},
-	}
+	generator := p.Values.ForTest(operation.ID)
+	return &singleMaker{Planner: p, operation: operation, Values: generator, tests: &operationTests{}}
 }

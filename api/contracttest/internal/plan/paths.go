@@ -18,9 +18,8 @@ var (
 	unknownMethod   = "BREW"
 )
 
-// pathTests returns the tests of what no operation serves: methods that a path
-// does not offer, OPTIONS, and paths that do not exist. What the responses must be, package judge
-// knows.
+// pathTests returns the tests of what no operation serves: methods that a path does not offer, OPTIONS, and paths that do not exist, with
+// a slash at their end or none. What the responses must be, package judge knows.
 func (p *Planner) pathTests() (all []Test) {
 	for _, path := range p.examplePaths() {
 		unoffered := slices.DeleteFunc(p.withUnknownMethod(standardMethods...), func(method string) bool {
@@ -37,25 +36,33 @@ func (p *Planner) pathTests() (all []Test) {
 	return append(all, p.pathTest(scenario.NoPath, "/nowhere", p.withUnknownMethod("GET", "HEAD", "POST", "OPTIONS")...))
 }
 
-// mayBeServed reports whether an operation with a method serves a path if its last parameter, a text, may have slashes:
-// /files/{path} may serve /files/info/7.
+// mayBeServed reports whether an operation with a method serves a path if its last parameter may have slashes: /files/{path} may serve
+// /files/info/7.
 func (p *Planner) mayBeServed(method, path string) bool {
 	return slices.ContainsFunc(p.Document.Operations, func(operation *document.Operation) bool {
-		if operation.Method != method || !strings.HasSuffix(operation.Template, "}") {
-			return false
-		}
-		last := operation.Parameter("path", operation.PathNames[len(operation.PathNames)-1])
-		if last == nil {
-			return false
-		}
-		above := path
-		for above != "" && !operation.Matches(above) {
-			above = above[:strings.LastIndexByte(above, '/')]
-		}
-		described, _ := document.ParameterSchema(last)
-		isFree := schema.TypeOf(described) == "string" && schema.FormatOf(described) == "" && schema.PatternOf(described) == ""
-		return above != "" && isFree
+		return operation.Method == method && endsWithText(operation) && servesAbove(operation, path)
 	})
+}
+
+// endsWithText reports whether the path of an operation ends with a parameter that is any text.
+func endsWithText(operation *document.Operation) bool {
+	if !operation.EndsWithParameter() {
+		return false
+	}
+	last := operation.Parameter("path", operation.PathNames[len(operation.PathNames)-1])
+	if last == nil {
+		return false
+	}
+	described, _ := document.ParameterSchema(last)
+	return schema.TypeOf(described) == "string" && schema.FormatOf(described) == "" && schema.PatternOf(described) == ""
+}
+
+// servesAbove reports whether an operation serves a path, or a path above it: /files/info of /files/info/7.
+func servesAbove(operation *document.Operation, path string) bool {
+	for path != "" && !operation.Matches(path) {
+		path = path[:strings.LastIndexByte(path, '/')]
+	}
+	return path != ""
 }
 
 // withUnknownMethod adds a method that no standard has, if the options say that everything must be as HTTP says.
@@ -87,8 +94,8 @@ func (p *Planner) examplePaths() (paths []string) {
 	return slices.Compact(paths)
 }
 
-// examplePath fills a path with the plainest parameters. The resource need not exist: what is asked here is
-// decided before anybody looks for it.
+// examplePath fills a path with the plainest parameters, and 1 for a number, or reports false if a parameter has no value. The resource
+// need not exist: a server decides before it looks for it.
 func (p *Planner) examplePath(operation *document.Operation) (path string, ok bool) {
 	path = operation.Template
 	for _, parameter := range operation.Parameters {

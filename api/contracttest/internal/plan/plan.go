@@ -8,18 +8,19 @@
 //   - Tests of one request: of the credentials of an operation (credentials.go), of its parameters
 //     (parameters.go), of its body (bodies.go), also drawn at random (random.go). single.go has the request, filled.go
 //     fills it with what is known, singlemaker.go makes them, kept.go keeps them, and surroundings.go has what is around
-//     the request. refusals.go judges whether the service was right to refuse it.
+//     the request. refusals.go judges whether the service was right to refuse it, and confirm.go sends others to be sure, which
+//     differ in one member (member.go).
 //   - paths.go: methods and paths that the document does not have.
 //   - Tests over a resource. sequences.go has the table of them. stored.go: what is created can be read. changes.go: what is
-//     changed can be read. replacements.go: a PUT removes what it does not have. deletions.go: what is deleted is gone.
-//     identities.go and location.go: the identity and Location lead to what was created. others.go: two resources do not touch
-//     each other. etags.go: a change changes the ETag. atonce.go: requests at the same time.
+//     changed can be read, and a PUT removes what it does not have. deletions.go: what is deleted is gone. leads.go: the identity
+//     and Location lead to what was created. others.go: two resources do not touch each other. etags.go: a change changes the
+//     ETag. atonce.go: requests at the same time.
 //   - Tests of the same kind without a line in that table. below.go: things below one another do not touch each other.
 //     defaults.go: what a create leaves out has its default. echo.go: a response shows what was sent, where nothing reads it.
 //     conditions.go: If-Match and If-None-Match.
 //   - users.go: what one user creates is kept from another one.
-//   - lists.go and filters.go: limits, pages, defaults and filters of lists. pages.go reads them, search.go looks for
-//     things in them, and counts.go compares a count with them.
+//   - lists.go and filters.go: limits, pages, defaults and filters of lists. filtervalues.go draws values for filters, pages.go
+//     reads lists, search.go looks for things in them, and counts.go compares a count with them.
 //
 // A test says what it does with a thing, and a draft makes the requests of it: see package draft. Which operations
 // create, read, change, delete and list one thing, package resources says. Where it has only inferred it, and a right
@@ -178,10 +179,11 @@ func (p *Planner) singlesOf(operation *document.Operation, when order) []*single
 
 // PlainTest is the test of the plainest valid request of an operation, or false if none can be written.
 func (p *Planner) PlainTest(operation *document.Operation) (test Test, ok bool) {
-	for _, c := range p.plainTest(operation) {
-		return c.test(p), true
+	singles := p.plainTest(operation)
+	if len(singles) == 0 {
+		return Test{}, false
 	}
-	return Test{}, false
+	return singles[0].test(p), true
 }
 
 // newTest is a test with a name.
@@ -204,8 +206,8 @@ func (p *Planner) whyNotTested(operation *document.Operation) string {
 	return cmp.Or(p.Declared.LeaveOut[operation.ID], p.Unwanted[operation.ID])
 }
 
-// isWanted reports whether the options want a test: where they include some operations, tests of the others, and
-// of no operation, are left out.
+// isWanted reports whether the options want a test: if they leave some operations out, tests of these alone, and of no operation, are not
+// wanted.
 func (p *Planner) isWanted(test Test) bool {
 	if len(p.Unwanted) == 0 {
 		return true

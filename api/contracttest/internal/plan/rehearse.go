@@ -6,7 +6,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/draft"
@@ -210,7 +209,7 @@ func (r *rehearsal) accepted(way attempt) {
 		l.NeedsFresh = way.isFresh
 	})
 	hasBody := r.Operation.BodySchema() != nil
-	isCreate := r.Operation.Method == http.MethodPost && !strings.HasSuffix(r.Operation.Template, "}")
+	isCreate := r.Operation.Method == http.MethodPost && !r.Operation.EndsWithParameter()
 	if isCreate && hasBody && !way.isFresh {
 		r.again(way)
 	}

@@ -18,7 +18,8 @@ type singleMaker struct {
 	tests     *operationTests
 }
 
-// make adds the tests, unless no request of the operation can be written at all.
+// make adds the tests, unless there are none of the operation. If no request can be written, the tests are removed again: what they
+// promise is reported all the same.
 func (m *singleMaker) make() {
 	if m.isNotTested() {
 		m.unsupport(m.unwritable(), "")
@@ -49,10 +50,11 @@ func (m *singleMaker) isNotTested() bool {
 	return m.operation.NeedsUnread || m.operation.LacksBody || m.whyNotTested(m.operation) != ""
 }
 
-// longestPlain is the longest body of which no service is known to hang.
+// longestPlain is the length of bodies up to which no service is known to hang.
 const longestPlain = 4 << 10
 
-// putInOrder says when each test runs, and lists the promises, each once.
+// putInOrder says when each test runs, and lists the promises of all of them, each once. The first test of a promise runs before others of
+// the same promise; seen has the promises, which are true if a test has come.
 func (m *singleMaker) putInOrder() {
 	seen := map[scenario.Promise]bool{}
 	for _, demanded := range m.tests.promises {
@@ -91,7 +93,7 @@ func (p *Planner) clears(operation *document.Operation) bool {
 	})
 }
 
-// deletesGiven reports whether an operation deletes what an option names: all other tests need it.
+// deletesGiven reports whether an operation deletes what an option names, which all other tests need.
 func (p *Planner) deletesGiven(operation *document.Operation) bool {
 	return isDelete(operation) && slices.ContainsFunc(operation.PathNames, p.Values.IsGiven)
 }

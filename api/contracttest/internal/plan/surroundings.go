@@ -16,17 +16,15 @@ import (
 // says nothing of what was stored. So a test creates what the path names, reads it before and after a request
 // that must be refused, and looks for what a refused create may have left behind.
 
-// surroundings are what is around one request.
+// surroundings are what is around the request of a test in one run.
 type surroundings struct {
 	*single
 	*draft.Trial
 
-	// That the path names; its identity is nil if it names none.
-	thing  *scenario.Thing
-	absent bool // the path names nothing: by its test, or because nothing could be created
-	before bool // it was read before the request
-	// What the request names, and the test has not created.
-	needs []string
+	thing  *scenario.Thing // that the path names; its identity is nil if the path names none
+	absent bool            // the path names nothing: its test wants that, or the thing could not be created
+	before bool            // the thing was read before the request
+	needs  []string        // what the request names, and the test has not created
 }
 
 // run creates what the request needs, sends it, and checks the response and what has changed.
@@ -53,7 +51,8 @@ func (s *surroundings) run() {
 	s.hasCreatedNothing()
 }
 
-// sure is judge, where what is wrong is confirmed. Other requests may have been sent meanwhile.
+// sure says whether a response is right, as judge does, but sends more requests to confirm a refusal that may be right. What is wrong is
+// shown with the response itself, because the last one may be another by now.
 func (s *surroundings) sure(sent scenario.Request, got scenario.Interaction) error {
 	wrong := s.judge(got)
 	broken, isBroken := errors.AsType[scenario.Broken](wrong)
@@ -67,7 +66,8 @@ func (s *surroundings) sure(sent scenario.Request, got scenario.Interaction) err
 	return wrong
 }
 
-// create creates what the request needs.
+// create creates what the request needs, and reads the thing that its path names. If that cannot be created, the path gets the plainest
+// parameters.
 func (s *surroundings) create() {
 	s.thing = &scenario.Thing{ID: s.id}
 	s.absent = s.namesNothing
@@ -88,9 +88,8 @@ func (s *surroundings) create() {
 		s.single = s.withoutThing(s.Draft)
 		s.absent = true
 	}
-	// What cannot be read cannot be compared, and the test goes on without.
 	if !s.absent {
-		_, s.before = s.Read(s.thing)
+		_, s.before = s.Read(s.thing) // without a read, nothing is compared after the request
 	}
 }
 
@@ -99,11 +98,12 @@ func (s *surroundings) isOfParameter() bool {
 	return s.promise.Kind == scenario.ParameterKeyword || s.promise.Kind == scenario.ParameterRobustness
 }
 
-// isOfPath reports whether a test is about a value in the path that names nothing that it has created.
+// isOfPath reports whether a test is about a parameter of the path that does not name what the test has created.
 func (s *surroundings) isOfPath() bool { return s.named() != nil && s.named().In == "path" }
 
-// lookForFailure looks, once for each operation, whether the plainest request fails, too. Then no value of a parameter is why.
-// It looks before the first robustness test of a path, because what a path names decides most, or else after a failure.
+// lookForFailure looks, once for each operation, whether the service fails on the plainest request, too: the parameter of the test has its
+// plainest value, or none. Then no value of a parameter is why. It looks before the first robustness test of a path, because what a path
+// names decides most, or else after a failure.
 func (s *surroundings) lookForFailure() {
 	if s.Lessons.Of(s.Operation).IsLookedAt {
 		return
@@ -124,7 +124,7 @@ func (s *surroundings) lookForFailure() {
 // mostLookups is how many identities of a refused body are looked up.
 const mostLookups = 3
 
-// hasCreatedNothing fails if a refused create has left something behind.
+// hasCreatedNothing fails if a refused request has created something under one of the first identities in its body.
 //
 //	POST /shelves {"code": "A", "room": "x"}   400
 //	GET /shelves/A                             must be 404
@@ -146,8 +146,8 @@ func (s *surroundings) hasCreatedNothing() {
 	}
 }
 
-// doesNotExist looks whether what was refused was created under an identity. Where something is found, it looks again
-// after it has asked for what was never created: a service that finds everything shows nothing.
+// doesNotExist fails if something exists under an identity. If something is found, it asks for what was never created, and then once
+// more: a service that finds everything, or what is gone in a moment, shows nothing.
 func doesNotExist(t *draft.Trial, x *resources.Resource, id any) {
 	if found := t.Call(http.MethodGet, x.Thing(id), nil); found.Status >= http.StatusBadRequest {
 		return
