@@ -29,7 +29,8 @@ func atOnce(t *draft.Trial, calls []scenario.Call) (succeeded []scenario.Interac
 	return slices.DeleteFunc(responses, func(got scenario.Interaction) bool { return got.Status >= http.StatusMultipleChoices })
 }
 
-// identitiesDiffer fails if creates at the same time give one identity twice. One create before them makes what all of them are below.
+// identitiesDiffer fails if creates at the same time give one identity twice. One create before them makes what all of them
+// are below.
 func identitiesDiffer(t *draft.Trial, x *resources.Resource) {
 	first := t.CreateOf(x)
 	var calls []scenario.Call
@@ -48,7 +49,8 @@ func identitiesDiffer(t *draft.Trial, x *resources.Resource) {
 	}
 }
 
-// createsOne fails if more than one of several creates at the same time with one identity succeeds, although a second one must conflict.
+// createsOne fails if more than one of several creates at the same time with one identity succeeds, although a second one
+// must conflict.
 func createsOne(t *draft.Trial, x *resources.Resource) {
 	first := t.CreateOf(x)
 	thing := x.Thing(t.Values.Identity(x.Identity))
@@ -61,8 +63,8 @@ func createsOne(t *draft.Trial, x *resources.Resource) {
 	t.Require(len(created) <= 1, "of %d creates at the same time with the identity %v, %d have succeeded", together, thing.ID, len(created))
 }
 
-// putsOnce and patchesOnce fail if more than one of several changes at the same time with one If-Match succeeds: all but one are lost
-// (RFC 9110, section 13.1.1). If the changes have left the ETag as it was, that is the cause.
+// putsOnce and patchesOnce fail if more than one of several changes at the same time with one If-Match succeeds: all but one
+// are lost (RFC 9110, section 13.1.1). If the changes have left the ETag as it was, that is the cause.
 //
 //	GET /tools/7                         200, ETag: "1"
 //	PUT /tools/7, If-Match: "1", 6 times at once; one of them may be 200
@@ -92,8 +94,8 @@ func changesOnce(t *draft.Trial, x *resources.Resource, method string) {
 	t.Check(scenario.BrokenBy(cause, "of %d changes at the same time with If-Match: %s, %d have succeeded", together, before.etag, len(changed)))
 }
 
-// changesOf are calls that change a thing, each to other values: a change to what is there may leave the ETag. There are none if no test
-// can write the body, or the values do not differ.
+// changesOf are calls that change a thing, each to other values: a change to what is there may leave the ETag. There are none
+// if no test can write the body, or the values do not differ.
 func changesOf(d *draft.Draft, operation *document.Operation, thing *scenario.Thing, etag string) (calls []scenario.Call) {
 	seen := map[string]bool{}
 	for range together {

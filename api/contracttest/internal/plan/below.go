@@ -14,8 +14,8 @@ import (
 // What is below something else is found there and nowhere else: the comments of a ticket are not those of another one.
 // Services that look for a comment by its own identity alone pass all tests that have one ticket.
 
-// notUnderAnotherParent asks for a thing under another parent than its own: no list may have it there, and no operation may find it. A
-// DELETE may succeed, if a read shows that the thing is still there.
+// notUnderAnotherParent asks for a thing under another parent than its own: no list may have it there, and no operation may
+// find it. A DELETE may succeed, if a read shows that the thing is still there.
 //
 //	POST /tickets/1/comments     201 {"id": 5}
 //	GET /tickets/2/comments/5    must be 404
@@ -67,8 +67,8 @@ func plainCall(t *draft.Trial, operation *document.Operation, thing *scenario.Th
 	return t.Do(call, scenario.Expectation{})
 }
 
-// belowTests are the tests of what is below a resource: things, and operations that are not on a thing. A test of things also shows the
-// effect of the parameter that names the parent, such as id of /tickets/{id}/comments/{comment}.
+// belowTests are the tests of what is below a resource: things, and operations that are not on a thing. A test of things also
+// shows the effect of the parameter that names the parent, such as id of /tickets/{id}/comments/{comment}.
 func (p *Planner) belowTests() (all []Test) {
 	for _, x := range p.Resources.All {
 		if x.Parent == nil {
@@ -87,8 +87,9 @@ func (p *Planner) belowTests() (all []Test) {
 	return append(all, p.needsParentTests()...)
 }
 
-// needsParentTests are the tests of operations below an inferred resource that are not on a thing, as POST /tickets/{id}/close: they must
-// work on what their path names, and on nothing that was never created there. A PUT may create it.
+// needsParentTests are the tests of operations below an inferred resource that are not on a thing, as POST
+// /tickets/{id}/close: they must work on what their path names, and on nothing that was never created there. A PUT may create
+// it.
 func (p *Planner) needsParentTests() (all []Test) {
 	for _, operation := range p.Document.Operations {
 		use := p.Resources.UseOf(operation)

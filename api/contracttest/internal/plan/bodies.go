@@ -52,8 +52,8 @@ func (m *singleMaker) bodies() {
 // keptInText are the keywords that a value breaks also where all is text.
 var keptInText = []string{"required", "enum", "minLength", "maxLength", "pattern", "minimum", "maximum", "multipleOf"}
 
-// isOfField reports whether a variant of a form is of one field of it, or valid for its type as a whole, and is valid or invalid also if
-// all is written as text.
+// isOfField reports whether a variant of a form is of one field of it, or valid for its type as a whole, and is valid or
+// invalid also if all is written as text.
 func isOfField(variant values.Variant) bool {
 	isEmpty := variant.Value == any("") // an empty text is no body
 	isField := strings.Count(variant.Pointer, "/") == 1
@@ -88,8 +88,8 @@ func (m *singleMaker) addValue(name string, promise scenario.Promise, value any)
 	return c
 }
 
-// bodyVariant adds a test of a variant, or, if the variant has an unknown member, one with each of the names that the member gets. A
-// variant that no value can be made for is only demanded.
+// bodyVariant adds a test of a variant, or, if the variant has an unknown member, one with each of the names that the member
+// gets. A variant that no value can be made for is only demanded.
 //
 //	{"name": ""}          refused, where the document says "minLength: 1"
 //	{"name": "F"}         accepted
@@ -124,8 +124,9 @@ func (m *singleMaker) bodyVariant(variant values.Variant) {
 	}
 }
 
-// unknownNames are the names that an unknown member of a variant gets: of those that services have failed on, all in the body itself, if
-// that takes any member, and one that is drawn elsewhere. If there is no unknown member, it is the name that changes nothing.
+// unknownNames are the names that an unknown member of a variant gets: of those that services have failed on, all in the body
+// itself, if that takes any member, and one that is drawn elsewhere. If there is no unknown member, it is the name that
+// changes nothing.
 func (m *singleMaker) unknownNames(variant values.Variant) []string {
 	drawn := values.RobustnessNames[m.Values.Below(len(values.RobustnessNames))]
 	isWhole := variant.Keyword == "additionalProperties" && variant.Pointer == ""
@@ -160,8 +161,8 @@ func (m *singleMaker) bodyExamples() {
 	}
 }
 
-// mediaTypes adds tests of the media type of the body, and of others that the document does not have. A charset other than UTF-8 is wrong
-// for JSON (RFC 8259, section 8.1).
+// mediaTypes adds tests of the media type of the body, and of others that the document does not have. A charset other than
+// UTF-8 is wrong for JSON (RFC 8259, section 8.1).
 func (m *singleMaker) mediaTypes() {
 	mediaType, _ := m.operation.Body()
 	others := []string{"application/xml"}

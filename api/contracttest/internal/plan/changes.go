@@ -47,8 +47,8 @@ func readSeesChange(t *draft.Trial, x *resources.Resource) {
 // knownAfter is what is known of a resource after a write, from what was known before and the body.
 type knownAfter func(d *draft.Draft, x *resources.Resource, before, body map[string]any) map[string]any
 
-// writeAndRead writes a thing with varied bodies, and then with bodies at the edges of the schema, which the service may refuse: that
-// has tests of its own. The response to each write, and a read after it, must have what is known then.
+// writeAndRead writes a thing with varied bodies, and then with bodies at the edges of the schema, which the service may
+// refuse: that has tests of its own. The response to each write, and a read after it, must have what is known then.
 func writeAndRead(t *draft.Trial, x *resources.Resource, method string, after knownAfter) {
 	operation := x.Operations[method]
 	described := bodySchema(t, operation)
@@ -88,9 +88,9 @@ func afterChange(_ *draft.Draft, _ *resources.Resource, before, body map[string]
 	return known
 }
 
-// afterReplacement is what is known of a resource after a replacement. A member that it does not have is removed, and known as nil;
-// not so of an inferred resource, of which putRemoves tests it. A member that the service sets itself, or that has a default, may
-// have any value.
+// afterReplacement is what is known of a resource after a replacement. A member that it does not have is removed, and known
+// as nil; not so of an inferred resource, of which putRemoves tests it. A member that the service sets itself, or that has a
+// default, may have any value.
 func afterReplacement(d *draft.Draft, x *resources.Resource, _, body map[string]any) map[string]any {
 	known := map[string]any{}
 	for name, property := range d.Values.Flatten(x.Operations[http.MethodPut].ThingSchema()).Properties {

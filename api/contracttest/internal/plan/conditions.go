@@ -49,8 +49,8 @@ func (p *Planner) conditionTest(x *resources.Resource, operation *document.Opera
 	})
 }
 
-// condition tests what a conditional header does with the ETag of the current version, of an earlier one, of one before the resource was
-// deleted and created again, and with *.
+// condition tests what a conditional header does with the ETag of the current version, of an earlier one, of one before the
+// resource was deleted and created again, and with *.
 //
 //	PUT /tools/7, If-Match: "0", of an earlier version   must be 412
 //	PUT /tools/7, If-Match: "1", the current one         must be 200
@@ -74,8 +74,8 @@ func (c *condition) canDelete() bool {
 // isIfMatch reports whether the condition holds for the current version, as If-None-Match does not.
 func (c *condition) isIfMatch() bool { return c.header == "If-Match" }
 
-// run makes versions that are not current any more, and then tries each of them and those that are. Without a PUT there is no older
-// version, and an ETag that no service has takes its place. A PUT is also tried on what does not exist.
+// run makes versions that are not current any more, and then tries each of them and those that are. Without a PUT there is no
+// older version, and an ETag that no service has takes its place. A PUT is also tried on what does not exist.
 func (c *condition) run() {
 	put := c.resource.Operations[http.MethodPut]
 	var replacement any // of another body than that of the create, and nil if no test can write one
@@ -125,8 +125,8 @@ func (c *condition) hasChanged() {
 	}
 }
 
-// try sends a request with a condition, in which CURRENT is the ETag of the current version. matches says whether the current version is
-// one of the condition: then If-Match holds, and otherwise If-None-Match (RFC 9110, sections 13.1.1 and 13.1.2).
+// try sends a request with a condition, in which CURRENT is the ETag of the current version. matches says whether the current
+// version is one of the condition: then If-Match holds, and otherwise If-None-Match (RFC 9110, sections 13.1.1 and 13.1.2).
 func (c *condition) try(value string, matches bool) {
 	value = strings.Replace(value, "CURRENT", readVersion(c.Trial, c.thing).etag, 1)
 	holds := matches == c.isIfMatch()
@@ -173,8 +173,8 @@ func (c *condition) isRefused(value string) {
 	c.Unchanged(c.thing, "a refused request")
 }
 
-// putAbsent sends a PUT of what does not exist with the condition *. If-None-Match: * is how a client creates
-// without overwriting what another one has created, and If-Match: * how it replaces without creating. A response of 404 is right for
+// putAbsent sends a PUT of what does not exist with the condition *. If-None-Match: * is how a client creates without
+// overwriting what another one has created, and If-Match: * how it replaces without creating. A response of 404 is right for
 // both: the service only replaces.
 func (c *condition) putAbsent() {
 	got := c.call("*", scenario.Expectation{})

@@ -50,8 +50,8 @@ func knowsSome(name string) scenario.NotTested {
 	return scenario.NotTested("the service refuses an ordinary " + name + ", too: give one that it knows with --value " + name + "=…")
 }
 
-// confirm says what is wrong with a service that has refused a request, or why that shows nothing. The request is sent once more, before
-// the controls: one of them may store something that has its names.
+// confirm says what is wrong with a service that has refused a request, or why that shows nothing. The request is sent once
+// more, before the controls: one of them may store something that has its names.
 func (s *surroundings) confirm(sent scenario.Request) error {
 	again := s.Send(sent, scenario.Expectation{})
 	wrong := s.judge(again)
@@ -112,8 +112,8 @@ func (s *surroundings) leavesOpen(sent scenario.Request) scenario.NotTested {
 // wrongValue are statuses that say that something in a request is wrong.
 var wrongValue = []int{http.StatusBadRequest, http.StatusUnprocessableEntity}
 
-// canBeConfirmed reports whether a valid request was refused with a status that may be about the one value that the test is about, in
-// the body, the query or the path. Then other requests can show whether it is.
+// canBeConfirmed reports whether a valid request was refused with a status that may be about the one value that the test is
+// about, in the body, the query or the path. Then other requests can show whether it is.
 func (s *surroundings) canBeConfirmed(status int) bool {
 	isOfPlace := s.promise.Place != "" || s.promise.Keyword == "additionalProperties"
 	switch {
@@ -136,8 +136,8 @@ func (s *surroundings) isAccepted(other scenario.Request) bool {
 	return status < http.StatusBadRequest || slices.Contains(takenElsewhere, status)
 }
 
-// named is the parameter of the query or the path that a test is about, or nil. The place may be a part of a parameter, as filter/size
-// is. A parameter that names what the test has created does not count: the service cannot refuse its value.
+// named is the parameter of the query or the path that a test is about, or nil. The place may be a part of a parameter, as
+// filter/size is. A parameter that names what the test has created does not count: the service cannot refuse its value.
 func (s *surroundings) named() *document.Parameter {
 	name, _, _ := strings.Cut(s.promise.Place, "/")
 	if s.use.IsNamedBy(s.Operation, name) {
@@ -191,8 +191,8 @@ const minusOne = json.Number("-1")
 
 func isNegative(number string) bool { return strings.HasPrefix(number, "-") }
 
-// bodyControls are the controls of a member of the body. The last one is a request with an ordinary value of the member, or, where
-// there is none, requests without its value.
+// bodyControls are the controls of a member of the body. The last one is a request with an ordinary value of the member, or,
+// where there is none, requests without its value.
 func (s *surroundings) bodyControls(sent scenario.Request, m member) (all []control) {
 	if m.object == nil {
 		return nil
@@ -209,7 +209,8 @@ func (s *surroundings) bodyControls(sent scenario.Request, m member) (all []cont
 	return append(all, control{s.requests(sent, m, s.without(m)), noneAccepted, refusedWithout})
 }
 
-// requests are copies of a request with each of some objects in place of the one with a member, as far as the document allows them.
+// requests are copies of a request with each of some objects in place of the one with a member, as far as the document allows
+// them.
 func (s *surroundings) requests(sent scenario.Request, m member, objects []map[string]any) (all []scenario.Request) {
 	for _, object := range objects {
 		if body := m.bodyWith(object); s.Values.Fits(s.Operation.BodySchema(), body) {
@@ -234,8 +235,9 @@ func (s *surroundings) without(m member) (others []map[string]any) {
 // yearsLater is how many years a date is moved. Most leap days have one so much later.
 const yearsLater = 8
 
-// alikes are an object without what is optional beside a member, and, if it has the member, one with its value in all members of the
-// same type and format: then none is before or above another. A date is also moved in one more: it may be refused because it is past.
+// alikes are an object without what is optional beside a member, and, if it has the member, one with its value in all members
+// of the same type and format: then none is before or above another. A date is also moved in one more: it may be refused
+// because it is past.
 //
 //	end of {"begin": "2026-11-20", "end": "2024-02-29"}: both are "2024-02-29", and both are "2032-02-29"
 func (s *surroundings) alikes(m member) []map[string]any {
@@ -268,8 +270,8 @@ func (s *surroundings) alikes(m member) []map[string]any {
 // mostBeside is how many members are tried beside another one.
 const mostBeside = 8
 
-// besideOneMore are an object with one more of the members that it may have and does not have, for each of these: what is left out, or
-// has a value, may require another member.
+// besideOneMore are an object with one more of the members that it may have and does not have, for each of these: what is
+// left out, or has a value, may require another member.
 func (s *surroundings) besideOneMore(m member) (others []map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(m.shape.Properties)) {
 		property := m.shape.Properties[name]
@@ -289,8 +291,8 @@ func (s *surroundings) shapeOf(of *schema.Schema) *schema.Schema {
 	return s.Values.WithoutNull(s.Values.Flatten(of))
 }
 
-// ordinary is a value at no edge of a schema: a text, an array of one, or the plainest object. It is false where a service that knows
-// only some of the values would say so: of numbers, booleans and enumerations.
+// ordinary is a value at no edge of a schema: a text, an array of one, or the plainest object. It is false where a service
+// that knows only some of the values would say so: of numbers, booleans and enumerations.
 func (s *surroundings) ordinary(name string, of *schema.Schema) (value any, isOrdinary bool) {
 	of = schema.Of(of)
 	shape := s.shapeOf(of)

@@ -117,8 +117,8 @@ func withSecret(credential string, edit func(secret string) string) string {
 	return kind + " " + secret
 }
 
-// addAccess adds a test with some credentials, which the service must refuse for a reason, or accept, if there is none. The first one
-// that it must accept is the plainest valid request of the operation.
+// addAccess adds a test with some credentials, which the service must refuse for a reason, or accept, if there is none. The
+// first one that it must accept is the plainest valid request of the operation.
 func (m *singleMaker) addAccess(name string, refused scenario.Kind, access scenario.Access) {
 	c := m.add("credentials "+name, scenario.Promise{Kind: scenario.Security, Place: name})
 	c.access = access

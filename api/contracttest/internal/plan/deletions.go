@@ -58,8 +58,8 @@ func deleteNow(t *draft.Trial, thing *scenario.Thing) {
 	}
 }
 
-// deletesOnce deletes again what is below something that exists. If 404 is what the service says to a thing that was never created
-// there, it must say so to one that is deleted, too.
+// deletesOnce deletes again what is below something that exists. If 404 is what the service says to a thing that was never
+// created there, it must say so to one that is deleted, too.
 //
 //	DELETE /pots/7/plants/5        204
 //	DELETE /pots/7/plants/1000005  404, so that

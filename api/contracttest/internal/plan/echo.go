@@ -32,8 +32,9 @@ func (p *Planner) echoTests() (all []Test) {
 	return all
 }
 
-// returnsWhatItTakes reports whether the schema of a response is, or has as a part, that of the request, or, if 201 is a response, has
-// its members with the same types. This is not enough for others: the response to POST /translations may have another text.
+// returnsWhatItTakes reports whether the schema of a response is, or has as a part, that of the request, or, if 201 is a
+// response, has its members with the same types. This is not enough for others: the response to POST /translations may have
+// another text.
 func (p *Planner) returnsWhatItTakes(operation *document.Operation) bool {
 	taken, given := operation.ThingSchema(), operation.ThingResult()
 	names := p.Values.Names(taken)
@@ -49,8 +50,8 @@ func (p *Planner) returnsWhatItTakes(operation *document.Operation) bool {
 	return isPart || operation.Lists(http.StatusCreated) && !slices.ContainsFunc(names, lacks)
 }
 
-// showsWhatWasSent fails if a response lacks what was sent. If a response has a fault, the test ends, because the fault is a cause of its
-// own; it also ends if two responses are alike, as those of a mock are.
+// showsWhatWasSent fails if a response lacks what was sent. If a response has a fault, the test ends, because the fault is a
+// cause of its own; it also ends if two responses are alike, as those of a mock are.
 func (p *Planner) showsWhatWasSent(t *draft.Trial, plain *single) {
 	around := surroundings{single: plain, Trial: t}
 	around.create()

@@ -9,8 +9,8 @@ import (
 
 // A request is filled when it is sent, not when its test is made: what is known of the service grows meanwhile.
 
-// filled is a test of one request with what the service is known to need. needs are the names of parameters and members that name what
-// the test has not created: those with a known value, and those that look like references.
+// filled is a test of one request with what the service is known to need. needs are the names of parameters and members that
+// name what the test has not created: those with a known value, and those that look like references.
 func (c *single) filled(d *draft.Draft) (filled *single, needs []string) {
 	filled = new(*c)
 	for _, parameter := range c.Operation.Parameters {
@@ -35,8 +35,8 @@ func (c *single) filled(d *draft.Draft) (filled *single, needs []string) {
 	return filled, append(needs, ofBody...)
 }
 
-// fillPath gives the free parameters of a path known values. If the path names something below the resource of the test, and something
-// there is known, the whole path names what is known, and the test need not create the resource.
+// fillPath gives the free parameters of a path known values. If the path names something below the resource of the test, and
+// something there is known, the whole path names what is known, and the test need not create the resource.
 func (c *single) fillPath(d *draft.Draft) {
 	names := c.Operation.PathNames
 	// In /tickets/{id}/parts/{part}, with tests that create a ticket, but no part.
@@ -53,8 +53,8 @@ func (c *single) fillPath(d *draft.Draft) {
 	c.FillPath(d, c.IsFree)
 }
 
-// namesOf are the names under which a value for a parameter of a request is looked up: none, if the parameter is optional, if an option
-// gives it, or if it is in the path and the test itself has set it.
+// namesOf are the names under which a value for a parameter of a request is looked up: none, if the parameter is optional, if
+// an option gives it, or if it is in the path and the test itself has set it.
 func namesOf(d *draft.Draft, c *single, parameter *document.Parameter) []string {
 	switch {
 	case d.Values.IsGiven(parameter.Name), !parameter.Required:

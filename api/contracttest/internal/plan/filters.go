@@ -56,8 +56,8 @@ func filterCases(l *resources.List) (all []listCase) {
 	return all
 }
 
-// certainFilters are the filters of a list of which it is known what they select. The options may name a parameter that the document
-// does not have.
+// certainFilters are the filters of a list of which it is known what they select. The options may name a parameter that the
+// document does not have.
 func certainFilters(l *resources.List) (certain []resources.Filter) {
 	for _, by := range l.Selects {
 		if by.IsCertain() && l.Parameter(by.Parameter) != nil {
@@ -67,8 +67,8 @@ func certainFilters(l *resources.List) (certain []resources.Filter) {
 	return certain
 }
 
-// selects tests a filter alone. Enough things have the first value that they are on several short pages, which show how a filter and
-// pages go together.
+// selects tests a filter alone. Enough things have the first value that they are on several short pages, which show how a
+// filter and pages go together.
 func (t *listTest) selects(by resources.Filter) {
 	f, asked := t.filterBy(by, min(t.list.PageSize(1), mostAlike))
 	var all []*selection
@@ -89,8 +89,9 @@ func (t *listTest) selects(by resources.Filter) {
 	}
 }
 
-// filterBy creates a thing with each of the values that are drawn for a filter, and some more things with the first one. It returns
-// the values to ask for: of a bound only the first one, which is between the others. If the values are of no use, the test ends.
+// filterBy creates a thing with each of the values that are drawn for a filter, and some more things with the first one. It
+// returns the values to ask for: of a bound only the first one, which is between the others. If the values are of no use, the
+// test ends.
 func (t *listTest) filterBy(by resources.Filter, more int) (f *filter, asked []any) {
 	f = &filter{listTest: t}
 	drawn := f.drawn(by)
@@ -120,8 +121,8 @@ func (t *listTest) filterBy(by resources.Filter, more int) (f *filter, asked []a
 // mostAlike is how many things with one value are created beside the first one, to be on several pages.
 const mostAlike = 10
 
-// create creates a thing with some members, and returns what the service shows of it, or false if it refuses the thing. To refuse the
-// first thing is a failure. A declared resource shows what was sent; what an inferred one shows, a read says.
+// create creates a thing with some members, and returns what the service shows of it, or false if it refuses the thing. To
+// refuse the first thing is a failure. A declared resource shows what was sent; what an inferred one shows, a read says.
 func (f *filter) create(members map[string]any) (shown map[string]any, isCreated bool) {
 	x := f.list.Resource
 	thing := x.Thing(nil)
@@ -142,8 +143,8 @@ func (f *filter) create(members map[string]any) (shown map[string]any, isCreated
 	return shown, true
 }
 
-// askedFor is what to ask for to find a thing that was created with a value: the value that is shown, by which a filter goes. Of an
-// array that would be all items, so there it is the value itself.
+// askedFor is what to ask for to find a thing that was created with a value: the value that is shown, by which a filter goes.
+// Of an array that would be all items, so there it is the value itself.
 func (f *filter) askedFor(by resources.Filter, shown map[string]any, drawn any) any {
 	if _, isArray := shown[by.Member].([]any); isArray || !f.list.IsInferred {
 		return drawn
@@ -179,8 +180,8 @@ func (f *filter) search(limit int, asked ...wanted) *selection {
 // mostPages is how many pages are read. Even a few short ones show how a filter and pages go together.
 const mostPages = 20
 
-// queryFor is the parameter of a filter with its value. A parameter that takes several values gets one: whether several mean all of
-// them or any, OpenAPI does not say.
+// queryFor is the parameter of a filter with its value. A parameter that takes several values gets one: whether several mean
+// all of them or any, OpenAPI does not say.
 func (f *filter) queryFor(asked wanted) url.Values {
 	value := asked.value
 	if schema.TypeOf(f.taken(asked.Filter)) == "array" {
@@ -223,8 +224,8 @@ func (f *filter) lacking(s *selection) *scenario.Thing {
 	return nil
 }
 
-// leak has the members of an item that a list must not have, or is nil. Of an item that the test has created, the members are known
-// also if the list does not show them. An item of which a member is unknown is no leak.
+// leak has the members of an item that a list must not have, or is nil. Of an item that the test has created, the members are
+// known also if the list does not show them. An item of which a member is unknown is no leak.
 func (f *filter) leak(s *selection) map[string]any {
 	known := map[string]map[string]any{}
 	for i, thing := range f.things {
@@ -282,8 +283,8 @@ func (f *filter) mistakeIn(s *selection) *mistake {
 	return nil
 }
 
-// countsOnly fails if the total that a filtered page says counts items that the filter does not select. Without the filter, the list
-// must have at least the things of the test more that have another value.
+// countsOnly fails if the total that a filtered page says counts items that the filter does not select. Without the filter,
+// the list must have at least the things of the test more that have another value.
 func (f *filter) countsOnly(s *selection) {
 	others := 0
 	for _, shown := range f.shown {
@@ -345,9 +346,9 @@ func (t *listTest) together(string) {
 	}
 }
 
-// createMixed creates things for several filters, and returns what to ask for. The first thing has all values that are asked for, one
-// for each filter has another value of its member, and the last one has other values of all. Filters of one member, as bounds are,
-// share the values. A filter for which there are too few is left out.
+// createMixed creates things for several filters, and returns what to ask for. The first thing has all values that are asked
+// for, one for each filter has another value of its member, and the last one has other values of all. Filters of one member,
+// as bounds are, share the values. A filter for which there are too few is left out.
 //
 //	kind, size: {"kind": "a", "size": 1}, {"kind": "b", "size": 1}, {"kind": "a", "size": 2}, {"kind": "b", "size": 2}
 func (f *filter) createMixed(filters []resources.Filter) (asked []wanted) {
@@ -380,7 +381,8 @@ func (f *filter) createMixed(filters []resources.Filter) (asked []wanted) {
 	return asked
 }
 
-// areBoth fails if a list with two filters does not have what both select. If one of them is wrong alone, another test finds that.
+// areBoth fails if a list with two filters does not have what both select. If one of them is wrong alone, another test finds
+// that.
 func (f *filter) areBoth(one, other wanted) {
 	limit := f.list.LongestPage()
 	wrong := f.mistakeIn(f.search(limit, one, other))

@@ -36,9 +36,9 @@ func (f *filter) taken(by resources.Filter) *schema.Schema {
 const mostOfEnum = 8
 
 // drawn are values that a wrong filter takes for each other, of which the first one is asked for in any case: those of an
-// enumeration; a number or a time, then one below it and one above it; a text, then others that have it at one end, at both, or
-// in the other case, and at last a text that has nothing of it. It is nil if there are too few that both the member and the parameter
-// take.
+// enumeration; a number or a time, then one below it and one above it; a text, then others that have it at one end, at both,
+// or in the other case, and at last a text that has nothing of it. It is nil if there are too few that both the member and
+// the parameter take.
 func (f *filter) drawn(by resources.Filter) (all []any) {
 	of := f.scalar(by)
 	switch {
@@ -90,8 +90,8 @@ func (f *filter) drawnTimes(of *schema.Schema) (all []any) {
 	return all
 }
 
-// drawnNumbers are a number, the least one that is allowed, but not less than 0, and one above the number. They differ by a step that
-// the schema allows, as of a multipleOf. They are nil if there is no room for three.
+// drawnNumbers are a number, the least one that is allowed, but not less than 0, and one above the number. They differ by a
+// step that the schema allows, as of a multipleOf. They are nil if there is no room for three.
 func (f *filter) drawnNumbers(of *schema.Schema) []any {
 	low, high := values.Limits(of)
 	low = max(low, 0)
@@ -120,8 +120,8 @@ func (f *filter) drawnTexts(of *schema.Schema) []any {
 	return []any{text, text + "x", "x" + text, "x" + text + "x", strings.ToUpper(text), strings.ToLower(text), other}
 }
 
-// sent is what a create has for a value. If the member is an array, it is one with the value: after the values before, if there is
-// room for all, or else as the first item of an array that is long enough.
+// sent is what a create has for a value. If the member is an array, it is one with the value: after the values before, if
+// there is room for all, or else as the first item of an array that is long enough.
 func (f *filter) sent(by resources.Filter, value any, before ...any) any {
 	property := f.property(by)
 	if schema.TypeOf(property) != "array" {

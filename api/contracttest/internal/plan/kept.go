@@ -36,7 +36,8 @@ func (p *Planner) testsOf(operation *document.Operation) *operationTests {
 	return p.makeTests(operation)
 }
 
-// promisesOf returns the same, possibly without the singles, which may have been forgotten. It is nil if nothing was made before Stop.
+// promisesOf returns the same, possibly without the singles, which may have been forgotten. It is nil if nothing was made
+// before Stop.
 func (p *Planner) promisesOf(operation *document.Operation) *operationTests {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -53,8 +54,8 @@ func (p *Planner) Stop() {
 	p.Values.Stop()
 }
 
-// makeTests makes the tests of one request of an operation, and keeps them, or at least their promises if there is no room. The lock is
-// held.
+// makeTests makes the tests of one request of an operation, and keeps them, or at least their promises if there is no room.
+// The lock is held.
 func (p *Planner) makeTests(operation *document.Operation) *operationTests {
 	maker := p.maker(operation)
 	maker.make()
@@ -72,8 +73,8 @@ func (p *Planner) makeTests(operation *document.Operation) *operationTests {
 	return made
 }
 
-// plainTest returns the only test of the plainest valid request of an operation, or none if it cannot be written, or would delete what
-// an option names. It is made without the other tests, so that a run can begin before they are.
+// plainTest returns the only test of the plainest valid request of an operation, or none if it cannot be written, or would
+// delete what an option names. It is made without the other tests, so that a run can begin before they are.
 func (p *Planner) plainTest(operation *document.Operation) []*single {
 	maker := p.maker(operation)
 	if maker.unwritable() != "" || p.deletesGiven(operation) {

@@ -14,8 +14,8 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
-// The identity of what was created leads to it, and so does Location. An identity that was never created leads to nothing: services
-// that return any row for any identity pass all tests that read only what they have just created.
+// The identity of what was created leads to it, and so does Location. An identity that was never created leads to nothing:
+// services that return any row for any identity pass all tests that read only what they have just created.
 
 // leadsTest is the test that the identity of what was created leads to an operation.
 func (p *Planner) leadsTest(x *resources.Resource, operation *document.Operation) Test {
@@ -28,9 +28,9 @@ func (p *Planner) leadsTest(x *resources.Resource, operation *document.Operation
 	return test
 }
 
-// identityLeads calls an operation on what was created, which must succeed, and then on what was never created, which must not: it does
-// if the operation does not look at its path. The second call is left out for a PUT, because it may create, and where the document
-// does not promise that it is refused.
+// identityLeads calls an operation on what was created, which must succeed, and then on what was never created, which must
+// fail: an operation that does not look at its path succeeds. The second call is left out for a PUT, because it may create,
+// and where the document does not promise that the operation fails.
 //
 //	GET /tools/7                 must be 200
 //	GET /tools/1000007           must not be 200, if the only tool has the id 7
@@ -66,14 +66,14 @@ func neverCreated(d *draft.Draft, x *resources.Resource, existing *scenario.Thin
 //	GET /tools/7                 must have {"name": "a"}
 func locationLeads(t *draft.Trial, x *resources.Resource) {
 	thing := x.Thing(t.Values.Identity(x.Identity))
-	parent := t.Parent(x, thing)
-	create := t.CreationOf(x, thing)
-	if parent != nil {
+	if parent := t.Parent(x, thing); parent != nil {
 		t.Create(parent)
 	}
+	create := t.CreationOf(x, thing)
 	l := location{draft: t.Draft, resource: x, created: t.Do(create, scenario.Expectation{})}
-	t.Check(l.find())
-	got := t.Send(scenario.Request{Method: http.MethodGet, Path: l.path, Query: l.query, Header: http.Header{}}, scenario.Accepted)
+	read, err := l.find()
+	t.Check(err)
+	got := t.Send(read, scenario.Accepted)
 	t.Check(l.compare(got, jsonvalue.Object(create.Body)))
 }
 
@@ -83,26 +83,25 @@ type location struct {
 	resource *resources.Resource
 
 	created scenario.Interaction
-	get     *document.Operation
-	path    string
-	query   []string
+	get     *document.Operation // that reads what is there
 }
 
-// find finds out where Location leads.
-func (l *location) find() (err error) {
+// find returns the request that reads what Location leads to.
+func (l *location) find() (read scenario.Request, err error) {
 	value := l.created.Header.Get("Location")
 	if value == "" {
-		return l.lacks()
+		return read, l.lacks()
 	}
 	if err := l.differs(value); err != nil {
-		return err
+		return read, err
 	}
-	l.path, l.query, err = l.created.LeadsTo(value)
+	path, query, err := l.created.LeadsTo(value)
 	if err != nil {
-		return err
+		return read, err
 	}
-	l.get = l.draft.Document.Find(http.MethodGet, l.path)
-	return scenario.Require(l.get != nil, "Location leads to %s, which is no path of the document", l.path)
+	l.get = l.draft.Document.Find(http.MethodGet, path)
+	read = scenario.Request{Method: http.MethodGet, Path: path, Query: query, Header: http.Header{}}
+	return read, scenario.Require(l.get != nil, "Location leads to %s, which is no path of the document", path)
 }
 
 // lacks says what it means that a response has no Location. The document may list it for another success. Of an
@@ -117,8 +116,8 @@ func (l *location) lacks() error {
 	return scenario.NotTested("the response to a create has no Location")
 }
 
-// differs says what is special of a Location of an inferred resource, or nothing: it may lack the path of the service, which is wrong, or
-// lead elsewhere, which may be right: to a proxy, or a content delivery network.
+// differs says what is special of a Location of an inferred resource, or nothing: it may lack the path of the service, which
+// is wrong, or lead elsewhere, which may be right: to a proxy, or a content delivery network.
 func (l *location) differs(value string) error {
 	switch {
 	case !l.resource.IsInferred:
@@ -152,8 +151,8 @@ func leadsElsewhere(x scenario.Interaction, reference string) bool {
 	return err == nil && !strings.HasPrefix(to.String(), x.ServiceURL()+"/")
 }
 
-// compare compares what is there with what was sent. An assigned identity is compared with that of the response to the create, and not
-// with one that the body may have proposed.
+// compare compares what is there with what was sent. An assigned identity is compared with that of the response to the
+// create, and not with one that the body may have proposed.
 func (l *location) compare(got scenario.Interaction, sent map[string]any) error {
 	member := l.resource.Member
 	if l.resource.IsAssigned {

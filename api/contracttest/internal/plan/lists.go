@@ -124,9 +124,9 @@ func (t *listTest) page(query url.Values) (first page) {
 	return first
 }
 
-// all reads the list, page by page, until it has met some things, the first of which is the first of the test. It returns the items that
-// it has met, by identity. It fails if the list lacks one of the things, has an item twice, or is not in the order of the things
-// although it has one. With byAfter, each page is asked for by the last item of the one before.
+// all reads the list, page by page, until it has met some things, the first of which is the first of the test. It returns the
+// items that it has met, by identity. It fails if the list lacks one of the things, has an item twice, or is not in the order
+// of the things although it has one. With byAfter, each page is asked for by the last item of the one before.
 func (t *listTest) all(limit int, byAfter bool, things ...*scenario.Thing) map[string]map[string]any {
 	s := search{listTest: t, limit: limit, wanted: idsOf(things), seen: map[string]map[string]any{}}
 	for found := range t.pages(t.withLimit(limit), byAfter) {
@@ -149,8 +149,9 @@ func (t *listTest) limits(string) {
 	}
 }
 
-// checkLimit says whether a page has as many items as its limit. That of an inferred list may have less, because only the service knows
-// what it leaves out; but it may have nothing only if the list is of some things, or a response says what follows.
+// checkLimit says whether a page has as many items as its limit. That of an inferred list may have less, because only the
+// service knows what it leaves out; but it may have nothing only if the list is of some things, or a response says what
+// follows.
 func (t *listTest) checkLimit(limit, size int) error {
 	isRight := size == limit
 	if t.list.IsInferred {
@@ -163,8 +164,8 @@ func (t *listTest) checkLimit(limit, size int) error {
 	return scenario.Require(isRight, "a list of at least %d with %s=%d has %d items", len(t.things), t.list.Limit, limit, size)
 }
 
-// continues lists what follows resources. In a list in their order, that is compared for each of them. In other lists, a walk through
-// all pages must meet the resources, and the parameter must have been a part of the walk.
+// continues lists what follows resources. In a list in their order, that is compared for each of them. In other lists, a walk
+// through all pages must meet the resources, and the parameter must have been a part of the walk.
 func (t *listTest) continues(way string) {
 	size := t.list.PageSize(2)
 	t.fill(size + 1)
@@ -198,8 +199,8 @@ func (t *listTest) follows(i int) {
 	}
 }
 
-// defaultOf lists without a parameter, which must be as with the default. As many items exist as the default of the limit, and one
-// more, or else any larger default would do. Of an inferred list only the sizes are compared.
+// defaultOf lists without a parameter, which must be as with the default. As many items exist as the default of the limit,
+// and one more, or else any larger default would do. Of an inferred list only the sizes are compared.
 func (t *listTest) defaultOf(name string) {
 	parameter := t.list.Parameter(name)
 	number, err := strconv.Atoi(fmt.Sprint(schema.DefaultOf(parameter.Schema)))
@@ -225,8 +226,8 @@ func (t *listTest) defaultOf(name string) {
 	t.Require(isSame, "a list without %s has %d items, with the default %d it has %d", parameter.Name, len(without.ids), number, len(with.ids))
 }
 
-// walkByLink creates resources and walks to them with pages of every size, because items are lost at the ends of pages. Where the walk
-// begins with what others have created, there are two sizes only: it would take long.
+// walkByLink creates resources and walks to them with pages of every size, because items are lost at the ends of pages. Where
+// the walk begins with what others have created, there are two sizes only: it would take long.
 //
 //	GET /tools?limit=2           200 [7, 8], Link: </tools?limit=2&after=8>; rel="next"
 //	GET /tools?limit=2&after=8   200 [9]
@@ -286,8 +287,8 @@ func (t *listTest) showsSame(thing *scenario.Thing, items map[string]map[string]
 	}
 }
 
-// checkItem compares an item of the list with what a read shows. If the document gives them different schemas, they may differ: then
-// only what is still as it was in the list before a change is wrong.
+// checkItem compares an item of the list with what a read shows. If the document gives them different schemas, they may
+// differ: then only what is still as it was in the list before a change is wrong.
 func (t *listTest) checkItem(thing *scenario.Thing, read, item, before map[string]any) error {
 	for _, name := range t.Values.Names(t.list.Resource.Create.ThingSchema()) {
 		have, isListed := item[name]

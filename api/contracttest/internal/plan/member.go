@@ -18,8 +18,8 @@ type member struct {
 	shape  *schema.Schema // of the object
 }
 
-// memberIn is the member of the body of a request that a test is about. A test of an item of an array is about the member that has the
-// array:
+// memberIn is the member of the body of a request that a test is about. A test of an item of an array is about the member
+// that has the array:
 //
 //	"/pots/*/tags/*": the member tags of the object at /pots/0
 func (s *surroundings) memberIn(sent scenario.Request) member {

@@ -28,8 +28,8 @@ func mayBeForgotten(of *schema.Schema, name string) bool {
 	return !isNeeded && !schema.IsForbidden(property) && !schema.IsUnread(property)
 }
 
-// membersOf are the promises of members that successes may lack, by their place in the document. If several operations have a schema,
-// its members are promises of the first one.
+// membersOf are the promises of members that successes may lack, by their place in the document. If several operations have a
+// schema, its members are promises of the first one.
 func membersOf(of *document.Document) map[string]scenario.Promise {
 	members := map[string]scenario.Promise{}
 	for _, operation := range of.Operations {

@@ -63,8 +63,8 @@ func replacesOne(t *draft.Trial, x *resources.Resource) {
 	t.Unchanged(other, "a change of %v", one.ID)
 }
 
-// createsNew fails if a create with an identity that exists has changed what exists. That such a create must be refused has a test of its
-// own; here its status does not matter.
+// createsNew fails if a create with an identity that exists has changed what exists. That such a create must be refused has a
+// test of its own; here its status does not matter.
 //
 //	POST /shelves {"code": "A", "room": 1}   201
 //	POST /shelves {"code": "A", "room": 2}   whatever it is,

@@ -112,9 +112,9 @@ func (t *listTest) requestOf(query url.Values) scenario.Request {
 	return request
 }
 
-// next says what follows the page that was found, and by which reference, if one leads there; otherwise the query does. Link says it
-// more clearly than a member, and a member more clearly than counting, which may go wrong where a service leaves items out. A Link on
-// an empty page is not followed: it may lead to empty pages for ever.
+// next says what follows the page that was found, and by which reference, if one leads there; otherwise the query does. Link
+// says it more clearly than a member, and a member more clearly than counting, which may go wrong where a service leaves
+// items out. A Link on an empty page is not followed: it may lead to empty pages for ever.
 //
 //	Link: </tools?cursor=x>; rel="next"      a reference
 //	{"items": […], "next": "/tools?page=2"}  a reference
@@ -135,8 +135,8 @@ func (r *reader) next(x scenario.Interaction) (end pageEnd, reference string) {
 	return r.count(), ""
 }
 
-// byMember goes on as a member of the response says, which is a reference, or a value of After. If it is empty, there is no more, or, in
-// a list without After, the items are counted.
+// byMember goes on as a member of the response says, which is a reference, or a value of After. If it is empty, there is no
+// more, or, in a list without After, the items are counted.
 func (r *reader) byMember(next string) (end pageEnd, reference string) {
 	isReference := strings.HasPrefix(next, "/") || strings.HasPrefix(next, "http")
 	switch {
@@ -174,8 +174,8 @@ func (r *reader) count() pageEnd {
 	return another
 }
 
-// seemsFull reports whether more may follow a page of a size, though nothing says how to get there: it is the limit, or, in an inferred
-// list, a multiple of five, as sizes of pages mostly are.
+// seemsFull reports whether more may follow a page of a size, though nothing says how to get there: it is the limit, or, in
+// an inferred list, a multiple of five, as sizes of pages mostly are.
 func (r *reader) seemsFull(size int) bool {
 	if r.list.IsInferred && size%5 == 0 {
 		return true

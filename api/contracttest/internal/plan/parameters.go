@@ -28,8 +28,8 @@ func (m *singleMaker) parameters() {
 	}
 }
 
-// unknownParameter adds a test of a parameter that the document does not have. OpenAPI does not say whether a service refuses it, so the
-// options do.
+// unknownParameter adds a test of a parameter that the document does not have. OpenAPI does not say whether a service refuses
+// it, so the options do.
 func (m *singleMaker) unknownParameter() {
 	c := m.add("unknown parameter", scenario.Promise{Kind: scenario.UnknownParameter, Keyword: "parameter"})
 	c.query = append(c.query, "unknown-parameter=1")
@@ -43,8 +43,8 @@ func (m *singleMaker) parameterRobustness(parameter *document.Parameter) {
 	for _, text := range robustnessTexts(parameter) {
 		survived := scenario.Promise{Kind: scenario.ParameterRobustness, Place: parameter.Name, Duty: scenario.MustSurvive}
 		c := m.add("robustness, parameter "+parameter.Name+": "+text, survived)
-		// A service looks at a header, which is a condition, only after it has found what the condition is of. Of others it is enough
-		// that the path names nothing.
+		// A service looks at a header, which is a condition, only after it has found what the condition is of. Of others it
+		// is enough that the path names nothing.
 		if parameter.In != "header" {
 			c.withoutResource(m.firstInPath(parameter), m.Values)
 		}
@@ -101,8 +101,8 @@ func (m *singleMaker) parameter(parameter *document.Parameter, variant values.Pa
 	}
 }
 
-// firstInPath is the first parameter of the path that need not name anything, if a parameter is wrong or of a robustness test: that
-// parameter itself, if it is in the path, or else the first one of the path.
+// firstInPath is the first parameter of the path that need not name anything, if a parameter is wrong or of a robustness
+// test: that parameter itself, if it is in the path, or else the first one of the path.
 func (m *singleMaker) firstInPath(parameter *document.Parameter) string {
 	if parameter.In != "path" && len(m.operation.PathNames) > 0 {
 		return m.operation.PathNames[0]

@@ -18,8 +18,8 @@ var (
 	unknownMethod   = "BREW"
 )
 
-// pathTests returns the tests of what no operation serves: methods that a path does not offer, OPTIONS, and paths that do not exist, with
-// a slash at their end or none. What the responses must be, package judge knows.
+// pathTests returns the tests of what no operation serves: methods that a path does not offer, OPTIONS, and paths that do not
+// exist, with a slash at their end or none. What the responses must be, package judge knows.
 func (p *Planner) pathTests() (all []Test) {
 	for _, path := range p.examplePaths() {
 		unoffered := slices.DeleteFunc(p.withUnknownMethod(standardMethods...), func(method string) bool {
@@ -36,8 +36,8 @@ func (p *Planner) pathTests() (all []Test) {
 	return append(all, p.pathTest(scenario.NoPath, "/nowhere", p.withUnknownMethod("GET", "HEAD", "POST", "OPTIONS")...))
 }
 
-// mayBeServed reports whether an operation with a method serves a path if its last parameter may have slashes: /files/{path} may serve
-// /files/info/7.
+// mayBeServed reports whether an operation with a method serves a path if its last parameter may have slashes: /files/{path}
+// may serve /files/info/7.
 func (p *Planner) mayBeServed(method, path string) bool {
 	return slices.ContainsFunc(p.Document.Operations, func(operation *document.Operation) bool {
 		return operation.Method == method && endsWithText(operation) && servesAbove(operation, path)
@@ -94,8 +94,8 @@ func (p *Planner) examplePaths() (paths []string) {
 	return slices.Compact(paths)
 }
 
-// examplePath fills a path with the plainest parameters, and 1 for a number, or reports false if a parameter has no value. The resource
-// need not exist: a server decides before it looks for it.
+// examplePath fills a path with the plainest parameters, and 1 for a number, or reports false if a parameter has no value.
+// The resource need not exist: a server decides before it looks for it.
 func (p *Planner) examplePath(operation *document.Operation) (path string, ok bool) {
 	path = operation.Template
 	for _, parameter := range operation.Parameters {

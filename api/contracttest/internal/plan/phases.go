@@ -63,8 +63,8 @@ type yielding struct {
 	isRobust   bool // robustness tests have had their turn
 }
 
-// phase yields the tests of parts of a phase, until no more are wanted. Robustness tests do not wait for their turn if only their share
-// of the run is left.
+// phase yields the tests of parts of a phase, until no more are wanted. Robustness tests do not wait for their turn if only
+// their share of the run is left.
 func (y *yielding) phase(number int, parts ...iter.Seq[Test]) {
 	for _, tests := range parts {
 		for test := range tests {
@@ -91,8 +91,8 @@ func (y *yielding) robustness() {
 	}
 }
 
-// robustnessShare is how many times the share of robustness tests goes into a run: they have at least a quarter of its time and of its
-// requests, if they need it. That a service crashes weighs more than what one more value may show.
+// robustnessShare is how many times the share of robustness tests goes into a run: they have at least a quarter of its time
+// and of its requests, if they need it. That a service crashes weighs more than what one more value may show.
 const robustnessShare = 4
 
 // isLastPart reports whether no time is left, or no requests, but those of robustness tests.
@@ -132,9 +132,9 @@ func (p *Planner) testsOfSeveral() []Test {
 	return all
 }
 
-// singles yields the tests of one request that run at some time. If ctx is done, it makes no more: those of all operations of a large
-// document take longer to make than a short run. Operations that may create something come first, so that there is something to read,
-// and those that delete it last.
+// singles yields the tests of one request that run at some time. If ctx is done, it makes no more: those of all operations of
+// a large document take longer to make than a short run. Operations that may create something come first, so that there is
+// something to read, and those that delete it last.
 func (p *Planner) singles(ctx context.Context, when order) iter.Seq[Test] {
 	return func(yield func(Test) bool) {
 		operations := slices.Clone(p.Document.Operations)

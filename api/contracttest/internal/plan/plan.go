@@ -206,8 +206,8 @@ func (p *Planner) whyNotTested(operation *document.Operation) string {
 	return cmp.Or(p.Declared.LeaveOut[operation.ID], p.Unwanted[operation.ID])
 }
 
-// isWanted reports whether the options want a test: if they leave some operations out, tests of these alone, and of no operation, are not
-// wanted.
+// isWanted reports whether the options want a test: if they leave some operations out, tests of these alone, and of no
+// operation, are not wanted.
 func (p *Planner) isWanted(test Test) bool {
 	if len(p.Unwanted) == 0 {
 		return true

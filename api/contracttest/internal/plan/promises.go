@@ -16,8 +16,8 @@ import (
 // Promises are collected without sending anything, so that a report can say what was not tried, too. A
 // promise comes from the document, never from a test: a test that is lost leaves its promise not tested.
 
-// ResponsePromise is the promise of a response with a status of the document. That of 500 is one for all operations: what may break
-// belongs to none of them.
+// ResponsePromise is the promise of a response with a status of the document. That of 500 is one for all operations: what may
+// break belongs to none of them.
 func ResponsePromise(operation *document.Operation, key string) scenario.Promise {
 	promise := scenario.Promise{Kind: scenario.ListedResponse, Status: key}
 	if key != fmt.Sprint(http.StatusInternalServerError) {
@@ -98,8 +98,8 @@ func (p *Planner) Promises() (all []scenario.Promise, untested map[scenario.Prom
 	return c.all, c.untested
 }
 
-// constraints lists the promises of what an operation takes, whether tests try them or not: effects and defaults of parameters, and
-// examples of bodies.
+// constraints lists the promises of what an operation takes, whether tests try them or not: effects and defaults of
+// parameters, and examples of bodies.
 func constraints(operation *document.Operation) (all []scenario.Promise) {
 	for _, parameter := range operation.Parameters {
 		all = append(all, scenario.Effect(operation.ID, parameter.Name))

@@ -54,8 +54,8 @@ func (m *singleMaker) randomBodies() {
 	}
 }
 
-// spoil gives the body of a test a fault, and the test the promise of the keyword that the body breaks. It does nothing if the schema is
-// not simple enough to say what a fault is: in a composed one, what breaks one part may be right for another.
+// spoil gives the body of a test a fault, and the test the promise of the keyword that the body breaks. It does nothing if
+// the schema is not simple enough to say what a fault is: in a composed one, what breaks one part may be right for another.
 func (c *single) spoil(generator *values.Generator, random rand.Source, object map[string]any) {
 	described := c.Operation.BodySchema()
 	isSimple := !schema.IsComposed(described) && len(described.Properties) > 0

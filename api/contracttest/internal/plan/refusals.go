@@ -38,9 +38,9 @@ func (s *surroundings) judge(x scenario.Interaction) error {
 	return s.checkValid(x)
 }
 
-// checkRefused checks the response to a request that must be refused. If it has another status of 4xx than those of the reason of the
-// test, there may be another reason: what the request names, who sends it, or the state of the service. Wrong credentials that are
-// accepted are told as no credentials, if the operation needs none at all.
+// checkRefused checks the response to a request that must be refused. If it has another status of 4xx than those of the
+// reason of the test, there may be another reason: what the request names, who sends it, or the state of the service. Wrong
+// credentials that are accepted are told as no credentials, if the operation needs none at all.
 func (s *surroundings) checkRefused(x scenario.Interaction) error {
 	isOther := !s.why.Allows(x.Status) && x.Status/100 == 4
 	switch {
@@ -67,9 +67,9 @@ func (s *surroundings) isOpen() bool {
 
 const noResource scenario.NotTested = "it needs something that exists, and no test knows what creates it: name this operation in the links of that response"
 
-// checkNotFound checks a response of 404 to a request whose path names nothing. If what is wrong with the request allows a 404, this is
-// one for that. If nothing is wrong, and the test is about a parameter, it holds: the service has not refused the parameter. In all other
-// tests nothing is shown: a service may look for what the path names before it reads the body.
+// checkNotFound checks a response of 404 to a request whose path names nothing. If what is wrong with the request allows a
+// 404, this is one for that. If nothing is wrong, and the test is about a parameter, it holds: the service has not refused
+// the parameter. In all other tests nothing is shown: a service may look for what the path names before it reads the body.
 func (s *surroundings) checkNotFound(x scenario.Interaction) error {
 	switch {
 	case s.why != nil && s.why.Allows(x.Status):
@@ -89,8 +89,8 @@ func (s *surroundings) checkRobustness(x scenario.Interaction) error {
 	return s.Judge.Crashed(x, asked, "no request may make the service fail")
 }
 
-// checkValid checks the response to a valid request. A 410 that the document lists is right: the request may name a position of a list
-// that is gone, as one of an example is.
+// checkValid checks the response to a valid request. A 410 that the document lists is right: the request may name a position
+// of a list that is gone, as one of an example is.
 func (s *surroundings) checkValid(x scenario.Interaction) error {
 	if why := s.mayBeRefused(x.Status); why != "" {
 		return why
@@ -108,8 +108,8 @@ func (s *surroundings) checkValid(x scenario.Interaction) error {
 	return accepted(s.Drafts, x, s.reason())
 }
 
-// checkDenied checks a refusal of good credentials. Where two schemes have one header, it shows nothing unless the credentials open
-// something else: what was given for the one may be a token of the other.
+// checkDenied checks a refusal of good credentials. Where two schemes have one header, it shows nothing unless the
+// credentials open something else: what was given for the one may be a token of the other.
 func (s *surroundings) checkDenied(x scenario.Interaction) error {
 	if s.sharesHeader() && !s.openAnother() {
 		return notShownGood
@@ -131,8 +131,8 @@ func (s *surroundings) sharesHeader() bool {
 	return false
 }
 
-// areInOneHeader reports whether the credentials of two schemes are in one header, in the same form. Those of Basic have a form of
-// their own.
+// areInOneHeader reports whether the credentials of two schemes are in one header, in the same form. Those of Basic have a
+// form of their own.
 func areInOneHeader(one, other *document.Scheme) bool {
 	isInHeader := other.In != "query" && other.In != "cookie"
 	isOfOneForm := strings.EqualFold(one.Scheme, "basic") == strings.EqualFold(other.Scheme, "basic")
@@ -180,9 +180,10 @@ var elsewhere = []int{
 	http.StatusTooManyRequests,
 }
 
-// accepted returns an error unless a response is a success, as package judge says. The promise is what the request was made for; it is
-// empty if more than one thing in the request may be why it is refused. A refusal may then be for a reason that the document does not
-// say, and so may one whose reason is outside of the request, unless the document or the options declare the resource.
+// accepted returns an error unless a response is a success, as package judge says. The promise is what the request was made
+// for; it is empty if more than one thing in the request may be why it is refused. A refusal may then be for a reason that
+// the document does not say, and so may one whose reason is outside of the request, unless the document or the options
+// declare the resource.
 func accepted(known *draft.Drafts, x scenario.Interaction, promise scenario.Promise) error {
 	isCondition := x.HasRequestHeader("If-Match", "If-None-Match") // it may have another form than the ETags of the service
 	isUnclear := slices.Contains(wrongValue, x.Status) && (promise == (scenario.Promise{}) || isCondition)
@@ -194,8 +195,8 @@ func accepted(known *draft.Drafts, x scenario.Interaction, promise scenario.Prom
 	return known.Judge.Accepted(x, promise)
 }
 
-// namesUnknown reports whether a request was refused because something does not exist that only its body can name: its path has no
-// parameter.
+// namesUnknown reports whether a request was refused because something does not exist that only its body can name: its path
+// has no parameter.
 func namesUnknown(operation *document.Operation, x scenario.Interaction) bool {
 	return x.Status == http.StatusNotFound && len(x.RequestBody) > 0 && operation != nil && len(operation.PathNames) == 0
 }
@@ -259,8 +260,8 @@ func (s *surroundings) missing() scenario.NotTested {
 	return scenario.NotTested("it needs something that exists, or is in another state: no test knows what " + strings.Join(names, " and ") + " may be")
 }
 
-// notePlainest remembers of the plainest request of the operation whether it was accepted, or the service has failed. All other requests are
-// like it, but for what they are about.
+// notePlainest remembers of the plainest request of the operation whether it was accepted, or the service has failed. All
+// other requests are like it, but for what they are about.
 func (s *surroundings) notePlainest(status int) {
 	if s.order != plain || s.why != nil {
 		return
@@ -273,8 +274,8 @@ func (s *surroundings) notePlainest(status int) {
 	}
 }
 
-// reason is what a request was made for, if nothing else can be why it is refused: the plainest request, which is the same but for that,
-// was accepted. Otherwise it is empty.
+// reason is what a request was made for, if nothing else can be why it is refused: the plainest request, which is the same
+// but for that, was accepted. Otherwise it is empty.
 func (s *surroundings) reason() scenario.Promise {
 	if s.Lessons.Of(s.Operation).IsPlainAccepted && !s.isDrawn {
 		return s.promise

@@ -39,7 +39,8 @@ func (p *Planner) rehearsals() iter.Seq[Test] {
 	}
 }
 
-// rehearsed are the operations of which a request can be written, in their order; deletes apart, without those of what an option names.
+// rehearsed are the operations of which a request can be written, in their order; deletes apart, without those of what an
+// option names.
 func (p *Planner) rehearsed() (operations, deletes []*document.Operation) {
 	for _, operation := range slices.SortedStableFunc(slices.Values(p.Document.Operations), rehearsalOrder) {
 		switch {
@@ -142,8 +143,8 @@ func (r *rehearsal) allAttempts() (all []attempt) {
 // mostAlone is how many optional members are tried alone.
 const mostAlone = 8
 
-// tryAll makes the request in one way after the other, until one is accepted. If the path names nothing, and that is why the first one
-// is refused, no body can help.
+// tryAll makes the request in one way after the other, until one is accepted. If the path names nothing, and that is why the
+// first one is refused, no body can help.
 func (r *rehearsal) tryAll(attempts []attempt) {
 	for _, way := range attempts {
 		status := r.send(way)
@@ -201,8 +202,8 @@ func (r *rehearsal) optionalPlaces() []string {
 	return r.Lessons.OptionalPlaces(r.Operation, r.plain())
 }
 
-// accepted learns from a way that was accepted: whether texts must be new each time, which optional members the service refuses, and
-// whether it refuses other values than the plainest ones.
+// accepted learns from a way that was accepted: whether texts must be new each time, which optional members the service
+// refuses, and whether it refuses other values than the plainest ones.
 func (r *rehearsal) accepted(way attempt) {
 	r.Lessons.Teach(r.Operation, func(l *lessons.Lesson) {
 		l.IsRehearsed = true
@@ -234,8 +235,8 @@ func (r *rehearsal) again(way attempt) {
 // mostOptional is how many optional members are tried one by one.
 const mostOptional = 30
 
-// optionalOnes tries the optional members one by one, so that one that is refused does not hide the others. If all others together are
-// refused then, or if there are too many to try, all optional members are left out.
+// optionalOnes tries the optional members one by one, so that one that is refused does not hide the others. If all others
+// together are refused then, or if there are too many to try, all optional members are left out.
 //
 //	POST /tools {"name": "a"}                  201, with nothing optional
 //	POST /tools {"name": "a", "zone": "x"}     400: zone is left out from now on

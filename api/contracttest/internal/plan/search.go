@@ -20,7 +20,8 @@ type search struct {
 	met    []string                  // the identities in their order
 }
 
-// visit looks at a page, and reports whether all wanted things have been met. If one has not, it must be possible that it comes later.
+// visit looks at a page, and reports whether all wanted things have been met. If one has not, it must be possible that it
+// comes later.
 func (s *search) visit(found page) (enough bool) {
 	s.add(found)
 	for _, id := range s.wanted {

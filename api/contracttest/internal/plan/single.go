@@ -44,7 +44,8 @@ type single struct {
 	order   order
 }
 
-// plainest returns a test of the plainest valid request of an operation: with the parameters that are always sent, and the plainest body.
+// plainest returns a test of the plainest valid request of an operation: with the parameters that are always sent, and the
+// plainest body.
 func (p *Planner) plainest(operation *document.Operation, name string, promise scenario.Promise, generator *values.Generator) *single {
 	promise.Operation = operation.ID
 	c := &single{
@@ -82,8 +83,8 @@ func (c *single) refused(kind scenario.Kind, in, pointer string) *single {
 	return c
 }
 
-// withoutResource makes a test one of a path that names nothing that a test creates, from one of its parameters on, where it has the
-// plainest values. Before that parameter it still names what the test creates.
+// withoutResource makes a test one of a path that names nothing that a test creates, from one of its parameters on, where it
+// has the plainest values. Before that parameter it still names what the test creates.
 //
 //	/tickets/{id}/comments/{comment}, from comment: the ticket is created, and {comment} has the plainest value
 func (c *single) withoutResource(from string, generator *values.Generator) {
@@ -108,8 +109,8 @@ func (c *single) withoutThing(d *draft.Draft) *single {
 	return other
 }
 
-// request is the request of a test on a thing, without what a run adds. If the body of a valid request has the identity, it is that of
-// the path: two that differ are a fault.
+// request is the request of a test on a thing, without what a run adds. If the body of a valid request has the identity, it
+// is that of the path: two that differ are a fault.
 func (c *single) request(thing *scenario.Thing) scenario.Request {
 	request := scenario.Request{
 		Method: c.Operation.Method, Path: c.Operation.Template, Header: c.header.Clone(), Body: c.body, Access: c.access,
@@ -125,7 +126,8 @@ func (c *single) request(thing *scenario.Thing) scenario.Request {
 	return draft.Encoded(c.Operation, request)
 }
 
-// withIdentity is the body with the identity of a thing, if the body has a member for it; otherwise it stays as it is, byte by byte.
+// withIdentity is the body with the identity of a thing, if the body has a member for it; otherwise it stays as it is, byte
+// by byte.
 func (c *single) withIdentity(thing *scenario.Thing) []byte {
 	decoded, _ := jsonvalue.Decode(c.body) // what is no JSON has none
 	if same := c.use.WithIdentity(c.Operation, decoded, thing.ID); !jsonvalue.Same(same, decoded) {
@@ -168,8 +170,8 @@ func (c *single) remove(t *draft.Trial) {
 	}
 }
 
-// Requests makes the requests of the tests of one request, but for those of credentials and of random bodies, with identities that are
-// drawn where a test has none. They are for fuzzers and benchmarks, which need something to start from.
+// Requests makes the requests of the tests of one request, but for those of credentials and of random bodies, with identities
+// that are drawn where a test has none. They are for fuzzers and benchmarks, which need something to start from.
 func (p *Planner) Requests() iter.Seq[scenario.Request] {
 	return func(yield func(scenario.Request) bool) {
 		for _, operation := range p.Document.Operations {

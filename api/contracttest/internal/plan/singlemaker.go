@@ -18,8 +18,8 @@ type singleMaker struct {
 	tests     *operationTests
 }
 
-// make adds the tests, unless there are none of the operation. If no request can be written, the tests are removed again: what they
-// promise is reported all the same.
+// make adds the tests, unless there are none of the operation. If no request can be written, the tests are removed again:
+// what they promise is reported all the same.
 func (m *singleMaker) make() {
 	if m.isNotTested() {
 		m.unsupport(m.unwritable(), "")
@@ -53,8 +53,8 @@ func (m *singleMaker) isNotTested() bool {
 // longestPlain is the length of bodies up to which no service is known to hang.
 const longestPlain = 4 << 10
 
-// putInOrder says when each test runs, and lists the promises of all of them, each once. The first test of a promise runs before others of
-// the same promise; seen has the promises, which are true if a test has come.
+// putInOrder says when each test runs, and lists the promises of all of them, each once. The first test of a promise runs
+// before others of the same promise; seen has the promises, which are true if a test has come.
 func (m *singleMaker) putInOrder() {
 	seen := map[scenario.Promise]bool{}
 	for _, demanded := range m.tests.promises {

@@ -19,8 +19,8 @@ import (
 // mostAtEdges is how many bodies at edges of the schema are created and read.
 const mostAtEdges = 8
 
-// readSeesCreate creates resources with bodies that the schema allows, and reads each of them. One at an edge of the schema may be
-// refused: another resource may have the same value.
+// readSeesCreate creates resources with bodies that the schema allows, and reads each of them. One at an edge of the schema
+// may be refused: another resource may have the same value.
 //
 //	POST /tools {"name": "a"}   201 {"id": 7}
 //	GET /tools/7                must have {"name": "a"}
@@ -42,9 +42,9 @@ func readSeesCreate(t *draft.Trial, x *resources.Resource) {
 	}
 }
 
-// keepsFalse fails if a create has lost what was false. Many services never show what is false, which is no loss. But if a read
-// shows it as soon as a change has sent it, the create has lost it. The change is a PATCH of these members alone, or else a PUT of
-// what was created.
+// keepsFalse fails if a create has lost what was false. Many services never show what is false, which is no loss. But if a
+// read shows it as soon as a change has sent it, the create has lost it. The change is a PATCH of these members alone, or
+// else a PUT of what was created.
 //
 //	POST /tools {"lent": false}      201
 //	GET /tools/7                     has no member lent
@@ -70,8 +70,8 @@ func keepsFalse(t *draft.Trial, x *resources.Resource, created *scenario.Thing) 
 	}
 }
 
-// hiddenFalse are the members that a create has sent as false and that the last read lacks, each with the value false. One that has
-// a default is left out: that may be why the read lacks it.
+// hiddenFalse are the members that a create has sent as false and that the last read lacks, each with the value false. One
+// that has a default is left out: that may be why the read lacks it.
 func hiddenFalse(d *draft.Draft, x *resources.Resource, created *scenario.Thing) map[string]any {
 	shown := x.Shown(created.Seen)
 	if shown == nil {
@@ -101,9 +101,9 @@ func variedBodies(d *draft.Draft, operation *document.Operation) (bodies []map[s
 	return bodies
 }
 
-// edgeBodies are bodies of a create at the edges of its schema: those with the largest values, and some others that are drawn. Not
-// all are sent: each constraint has tests of its own, and here it only matters what is stored. An unknown member, where one is
-// allowed, gets a name that services have failed on.
+// edgeBodies are bodies of a create at the edges of its schema: those with the largest values, and some others that are
+// drawn. Not all are sent: each constraint has tests of its own, and here it only matters what is stored. An unknown member,
+// where one is allowed, gets a name that services have failed on.
 func edgeBodies(d *draft.Draft, x *resources.Resource) (bodies []map[string]any) {
 	described := x.Create.ThingSchema()
 	if described == nil {

@@ -51,8 +51,8 @@ func (s *surroundings) run() {
 	s.hasCreatedNothing()
 }
 
-// sure says whether a response is right, as judge does, but sends more requests to confirm a refusal that may be right. What is wrong is
-// shown with the response itself, because the last one may be another by now.
+// sure says whether a response is right, as judge does, but sends more requests to confirm a refusal that may be right. What
+// is wrong is shown with the response itself, because the last one may be another by now.
 func (s *surroundings) sure(sent scenario.Request, got scenario.Interaction) error {
 	wrong := s.judge(got)
 	broken, isBroken := errors.AsType[scenario.Broken](wrong)
@@ -66,8 +66,8 @@ func (s *surroundings) sure(sent scenario.Request, got scenario.Interaction) err
 	return wrong
 }
 
-// create creates what the request needs, and reads the thing that its path names. If that cannot be created, the path gets the plainest
-// parameters.
+// create creates what the request needs, and reads the thing that its path names. If that cannot be created, the path gets
+// the plainest parameters.
 func (s *surroundings) create() {
 	s.thing = &scenario.Thing{ID: s.id}
 	s.absent = s.namesNothing
@@ -101,9 +101,9 @@ func (s *surroundings) isOfParameter() bool {
 // isOfPath reports whether a test is about a parameter of the path that does not name what the test has created.
 func (s *surroundings) isOfPath() bool { return s.named() != nil && s.named().In == "path" }
 
-// lookForFailure looks, once for each operation, whether the service fails on the plainest request, too: the parameter of the test has its
-// plainest value, or none. Then no value of a parameter is why. It looks before the first robustness test of a path, because what a path
-// names decides most, or else after a failure.
+// lookForFailure looks, once for each operation, whether the service fails on the plainest request, too: the parameter of the
+// test has its plainest value, or none. Then no value of a parameter is why. It looks before the first robustness test of a
+// path, because what a path names decides most, or else after a failure.
 func (s *surroundings) lookForFailure() {
 	if s.Lessons.Of(s.Operation).IsLookedAt {
 		return
@@ -146,8 +146,8 @@ func (s *surroundings) hasCreatedNothing() {
 	}
 }
 
-// doesNotExist fails if something exists under an identity. If something is found, it asks for what was never created, and then once
-// more: a service that finds everything, or what is gone in a moment, shows nothing.
+// doesNotExist fails if something exists under an identity. If something is found, it asks for what was never created, and
+// then once more: a service that finds everything, or what is gone in a moment, shows nothing.
 func doesNotExist(t *draft.Trial, x *resources.Resource, id any) {
 	if found := t.Call(http.MethodGet, x.Thing(id), nil); found.Status >= http.StatusBadRequest {
 		return

@@ -130,8 +130,8 @@ type reached struct {
 
 func (r reached) isSuccess() bool { return r.got.Status/100 == 2 }
 
-// opens reports whether a user has got at a thing of another one; own is what the user has got at by the same way in a thing of its
-// own. If a change does not show even there, success is all that is known.
+// opens reports whether a user has got at a thing of another one; own is what the user has got at by the same way in a thing
+// of its own. If a change does not show even there, success is all that is known.
 func (r reached) opens(by way, own reached) bool {
 	isUnseen := by.isChange() && !own.hasEffect
 	return r.isSuccess() && (r.hasEffect || isUnseen)
@@ -159,9 +159,9 @@ func (u *userTest) run(by way) {
 	u.Check(scenario.Broken{Cause: cause, Rank: scenario.Behaviour, Message: message, Shown: &shown.got})
 }
 
-// isOpen reports whether each user gets at what the other one has created, and a request without credentials does not. If only
-// one of them does, it may be an administrator; if a request without credentials does, the thing is public, unless the options say that
-// it is private.
+// isOpen reports whether each user gets at what the other one has created, and a request without credentials does not. If
+// only one of them does, it may be an administrator; if a request without credentials does, the thing is public, unless the
+// options say that it is private.
 func (u *userTest) isOpen(by way) bool {
 	if known, isKnown := u.opened.Load(by.ID); isKnown {
 		return known.(bool)
@@ -195,8 +195,9 @@ func (u *userTest) question() string {
 // secretNames are members that a list leaves out for another reason than their length.
 var secretNames = regexp.MustCompile(`(?i)secret|passw|token|private|credential|api_?key`)
 
-// evidence is why a way should be closed by which a user gets at what it has not created, or nothing: the options say that the thing is
-// private, the service keeps it from this user in another way that allows no more, or it shows a secret that no list shows.
+// evidence is why a way should be closed by which a user gets at what it has not created, or nothing: the options say that
+// the thing is private, the service keeps it from this user in another way that allows no more, or it shows a secret that no
+// list shows.
 func (u *userTest) evidence(by way, shown reached) string {
 	isUnseen := by.isChange() && !shown.hasEffect
 	switch {
@@ -215,9 +216,9 @@ func (u *userTest) evidence(by way, shown reached) string {
 	return ""
 }
 
-// otherWays tries all ways to get at what the user has not created. It returns the operation of one that is closed and allows no more
-// than a way that is not, and the members of the thing in the lists that have it. A list without the thing is closed only if no list
-// has it.
+// otherWays tries all ways to get at what the user has not created. It returns the operation of one that is closed and allows
+// no more than a way that is not, and the members of the thing in the lists that have it. A list without the thing is closed
+// only if no list has it.
 func (u *userTest) otherWays(by way) (closed string, listed map[string]string) {
 	hiding := ""
 	listed = map[string]string{}
@@ -303,9 +304,9 @@ func listedTo(user *draft.Trial, list *resources.List, thing *scenario.Thing) (r
 	return r
 }
 
-// shows reports whether a response shows a thing, which its owner has read: whether it has a member of the thing that another thing of
-// the owner has otherwise. The identity does not count, because it is in the request. If there is no such member, any response shows
-// the thing.
+// shows reports whether a response shows a thing, which its owner has read: whether it has a member of the thing that another
+// thing of the owner has otherwise. The identity does not count, because it is in the request. If there is no such member,
+// any response shows the thing.
 func (u *userTest) shows(got scenario.Interaction, owner *draft.Trial, thing *scenario.Thing) bool {
 	like := u.create(owner)
 	owner.Read(like)
@@ -327,7 +328,8 @@ func received(got scenario.Interaction) any {
 	return value
 }
 
-// leavesOf are the texts and numbers in a value of JSON, by the name of their member. What is deeper has the name that it has there.
+// leavesOf are the texts and numbers in a value of JSON, by the name of their member. What is deeper has the name that it has
+// there.
 //
 //	{"id": 7, "by": {"name": "ann"}, "tags": ["a"]}: {"id": "7", "name": "ann", "": "a"}
 func leavesOf(value any) map[string]string {
