@@ -123,3 +123,35 @@ func TestDrawn(t *testing.T) {
 		}
 	})
 }
+
+// onePage is an engine for which each page of a list has the same body.
+type onePage struct {
+	silent
+	body string
+}
+
+func (e onePage) Send(scenario.Request, scenario.Expectation) (scenario.Interaction, error) {
+	return scenario.Interaction{Status: 200, Body: []byte(e.body)}, nil
+}
+
+// A page with a filter must not count what the filter leaves out. Nothing is known if only such a page counts.
+func TestCountsOnly(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		`{"items": [], "total": 3}`: "kept",
+		`{"items": [], "total": 2}`: "broken: a list with color=red says that there are 2 of 2, but 1 have another value",
+		`{"items": []}`:             "kept",
+	} {
+		p := planOf(t, Settings{})
+		got := said(scenario.Try(onePage{body: body}, p.drafted(scenario.Promise{}, func(trial *draft.Trial) {
+			f := filterOf(p, trial, "red", "blue")
+			f.list.Items = "items"
+			asked := found("red", false)
+			asked.total = 2
+			f.countsOnly(asked)
+		})))
+		if got != want {
+			t.Errorf("the list %s: %s, want %s", body, got, want)
+		}
+	}
+}
