@@ -52,8 +52,8 @@ func (m *singleMaker) bodies() {
 // keptInText are the keywords that a value breaks also where all is text.
 var keptInText = []string{"required", "enum", "minLength", "maxLength", "pattern", "minimum", "maximum", "multipleOf"}
 
-// isOfField reports whether a variant of a form is of one field of it, or valid for its type as a whole, and is valid or
-// invalid also if all is written as text.
+// isOfField reports whether a variant can be tested of a form, in which all values are text: a valid one of the whole form, or
+// one of a field that is as valid, or invalid, if it is written as text.
 func isOfField(variant values.Variant) bool {
 	isEmpty := variant.Value == any("") // an empty text is no body
 	isField := strings.Count(variant.Pointer, "/") == 1

@@ -63,11 +63,8 @@ func (s *surroundings) confirm(sent scenario.Request) error {
 		return why
 	}
 	for _, control := range s.controls(sent) {
-		if len(control.others) == 0 {
-			continue
-		}
 		isOneAccepted := outcome(slices.ContainsFunc(control.others, s.isAccepted))
-		if isOneAccepted == control.shows {
+		if len(control.others) > 0 && isOneAccepted == control.shows {
 			return control.why
 		}
 	}
@@ -198,20 +195,20 @@ func (s *surroundings) bodyControls(sent scenario.Request, m member) (all []cont
 		return nil
 	}
 	beside := append(s.alikes(m), s.besideOneMore(m)...)
-	all = append(all, control{s.requests(sent, m, beside), oneAccepted, refusedBeside})
+	all = append(all, control{s.requests(sent, m, beside...), oneAccepted, refusedBeside})
 	if number, isNumber := m.object[m.name].(json.Number); isNumber && isNegative(string(number)) {
-		all = append(all, control{s.requests(sent, m, []map[string]any{m.with(minusOne)}), noneAccepted, refusesNegative})
+		all = append(all, control{s.requests(sent, m, m.with(minusOne)), noneAccepted, refusesNegative})
 	}
 	_, has := m.object[m.name]
 	if value, isOrdinary := s.ordinary(m.name, m.property()); has && isOrdinary {
-		return append(all, control{s.requests(sent, m, []map[string]any{m.with(value)}), noneAccepted, knowsSome(m.name)})
+		return append(all, control{s.requests(sent, m, m.with(value)), noneAccepted, knowsSome(m.name)})
 	}
-	return append(all, control{s.requests(sent, m, s.without(m)), noneAccepted, refusedWithout})
+	return append(all, control{s.requests(sent, m, s.without(m)...), noneAccepted, refusedWithout})
 }
 
 // requests are copies of a request with each of some objects in place of the one with a member, as far as the document allows
 // them.
-func (s *surroundings) requests(sent scenario.Request, m member, objects []map[string]any) (all []scenario.Request) {
+func (s *surroundings) requests(sent scenario.Request, m member, objects ...map[string]any) (all []scenario.Request) {
 	for _, object := range objects {
 		if body := m.bodyWith(object); s.Values.Fits(s.Operation.BodySchema(), body) {
 			sent.Body = jsonvalue.Encode(body)
@@ -249,22 +246,24 @@ func (s *surroundings) alikes(m member) []map[string]any {
 	if !has {
 		return all
 	}
-	alike := []any{value}
+	all = append(all, s.alike(m, of, value))
 	if later, isDate := values.Moved(schema.FormatOf(of), value, yearsLater, 0); isDate {
-		alike = append(alike, later)
-	}
-	for _, value := range alike {
-		same := maps.Clone(m.object)
-		for other := range m.object {
-			property := s.shapeOf(schema.Of(m.shape.Properties[other]))
-			isAlike := schema.TypeOf(property) == schema.TypeOf(of) && schema.FormatOf(property) == schema.FormatOf(of)
-			if isAlike && s.Values.Fits(property, value) {
-				same[other] = value
-			}
-		}
-		all = append(all, same)
+		all = append(all, s.alike(m, of, later))
 	}
 	return all
+}
+
+// alike is the object of a member with one value in all members of the type and format of a schema.
+func (s *surroundings) alike(m member, of *schema.Schema, value any) map[string]any {
+	same := maps.Clone(m.object)
+	for other := range m.object {
+		property := s.shapeOf(schema.Of(m.shape.Properties[other]))
+		isAlike := schema.TypeOf(property) == schema.TypeOf(of) && schema.FormatOf(property) == schema.FormatOf(of)
+		if isAlike && s.Values.Fits(property, value) {
+			same[other] = value
+		}
+	}
+	return same
 }
 
 // mostBeside is how many members are tried beside another one.

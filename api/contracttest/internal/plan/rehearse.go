@@ -112,7 +112,8 @@ type attempt struct {
 // rehearsal is the test of a first request in one run.
 type rehearsal struct{ surroundings }
 
-// allAttempts are the ways to make a request, in the order in which they are tried.
+// allAttempts are the ways to make a request, in the order in which they are tried. Of the examples, it is the first that is
+// valid.
 func (r *rehearsal) allAttempts() (all []attempt) {
 	described := r.Operation.BodySchema()
 	mayCreate := r.Operation.EndsWithParameter() && slices.Contains([]string{http.MethodPost, http.MethodPut}, r.Operation.Method)
