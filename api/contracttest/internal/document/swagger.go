@@ -93,7 +93,7 @@ func (s swagger) mediaTypes(operation map[string]any, keyword string) []string {
 func (s swagger) operation(where string, operation map[string]any, shared []any) {
 	var parameters []any
 	fields := map[string]any{}
-	for _, node := range slices.Concat(jsonvalue.List(operation["parameters"]), shared) {
+	for _, node := range s.withShared(jsonvalue.List(operation["parameters"]), shared) {
 		parameter := jsonvalue.Object(jsonvalue.Normal(jsonvalue.Resolve(s.root, node)))
 		name := textAt(parameter, "name")
 		switch parameter["in"] {
@@ -123,6 +123,26 @@ func (s swagger) operation(where string, operation map[string]any, shared []any)
 			responses[status] = s.response(operation, response)
 		}
 	}
+}
+
+// withShared are the parameters of an operation, and those of its path that it does not replace.
+func (s swagger) withShared(own, shared []any) []any {
+	all := slices.Clone(own)
+	for _, node := range shared {
+		isReplaced := slices.ContainsFunc(own, func(other any) bool { return s.replaces(other, node) })
+		if !isReplaced {
+			all = append(all, node)
+		}
+	}
+	return all
+}
+
+// replaces reports whether a parameter replaces another one: it has the same name in the same place. Of bodies there is one.
+func (s swagger) replaces(one, other any) bool {
+	parameter, shared := jsonvalue.Object(jsonvalue.Resolve(s.root, one)), jsonvalue.Object(jsonvalue.Resolve(s.root, other))
+	isSamePlace := parameter["in"] != nil && parameter["in"] == shared["in"]
+	isSameName := parameter["in"] == "body" || parameter["name"] == shared["name"]
+	return isSamePlace && isSameName
 }
 
 // contentOf is a body that has one schema in each of some media types.
