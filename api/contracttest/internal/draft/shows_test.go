@@ -63,6 +63,7 @@ func TestShows(t *testing.T) {
 		{name: "a managed member of no resource", operation: "load", sent: `{"status":"a"}`, got: `{"status":"b"}`},
 		{name: "a trimmed text of no resource", operation: "load", sent: `{"name":" a"}`, got: `{"name":"a"}`},
 		{name: "another text of no resource", operation: "load", sent: `{"name":"a"}`, got: `{"name":"b"}`, want: `was sent name = "a", but has "b"`},
+		{name: "a member that is also a parameter", operation: "loadInto", sent: `{"box":{"name":"a"}}`, got: `{"box":{"name":"b"}}`},
 		{name: "an inferred resource", isInferred: true, sent: `{"name":" a"}`, got: `{"name":"A"}`},
 		{name: "another value of it", isInferred: true, sent: `{"name":"a"}`, got: `{"name":"b"}`, want: `was sent name = "a", but has "b"`},
 	} {
