@@ -55,7 +55,7 @@ func (o Options) whyNever(operation *document.Operation) string {
 		return ""
 	case endsSession(operation):
 		return logsOut
-	case isDangerous(operation):
+	case endsService(operation), isDangerous(operation):
 		return dangerous
 	}
 	return ""
@@ -86,6 +86,12 @@ func isNamed(patterns []string, operation *document.Operation) bool {
 
 // wordOfName finds a word of a name such as resetAll, reset_all or /reset.
 var wordOfName = regexp.MustCompile(`[A-Z]?[a-z]+`)
+
+// endsService reports whether the name or the path of an operation says that it ends the service or begins it anew, also by GET. One
+// with a parameter, as /jobs/{id}/restart, does that to something else.
+func endsService(operation *document.Operation) bool {
+	return isWhole(operation) && hasWord(operation, "shutdown", "restart", "reboot", "halt")
+}
 
 // isDangerous reports whether the name or the path of an operation that is no read says that it ends the service, drops what
 // the service has, or begins its maintenance, in which it refuses all changes.

@@ -56,11 +56,19 @@ func TestChoose(t *testing.T) {
 // Words of the names of what is left out.
 func TestDangerous(t *testing.T) {
 	t.Parallel()
-	for word := range strings.FieldsSeq("shutdown terminate drop reset clear wipe purge maintenance logout signout") {
-		contract := contractFrom(t, strings.Replace(chooseDocument, "/admin/shutdown", "/admin/"+word, 1), Options{})
-		named := slices.IndexFunc(contract.document.Operations, func(o *document.Operation) bool { return o.Template == "/admin/"+word })
-		if _, isTested := contract.plan.PlainTest(contract.document.Operations[named]); isTested {
-			t.Errorf("POST /admin/%s is tested", word)
+	for words, isWanted := range map[string]bool{
+		"post: shutdown terminate restart reboot halt drop reset clear wipe purge maintenance logout signout": false,
+		"get: shutdown restart reboot halt logout signout":                                                    false,
+		"get: drop reset clear wipe purge maintenance":                                                        true,
+	} {
+		method, words, _ := strings.Cut(words, ": ")
+		for word := range strings.FieldsSeq(words) {
+			text := strings.Replace(chooseDocument, "/admin/shutdown:\n    post:", "/admin/"+word+":\n    "+method+":", 1)
+			contract := contractFrom(t, text, Options{})
+			named := slices.IndexFunc(contract.document.Operations, func(o *document.Operation) bool { return o.Template == "/admin/"+word })
+			if _, isTested := contract.plan.PlainTest(contract.document.Operations[named]); isTested != isWanted {
+				t.Errorf("%s /admin/%s is tested: %t, want %t", method, word, isTested, isWanted)
+			}
 		}
 	}
 }
