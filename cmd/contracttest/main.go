@@ -163,7 +163,8 @@ func test(ctx context.Context, contract *contracttest.Contract, url string) (con
 	return contract.Run(ctx, contracttest.Target{URL: url})
 }
 
-// showOnly writes one cause and how to repeat it, if it was found. The id may also be that of one of its places, or of its root.
+// showOnly writes one cause and how to repeat it, if it was found. The id may also be that of one of its places, or of its root. A
+// run that has ended before all tests does not say that it is gone.
 func showOnly(w io.Writer, report contracttest.Report, id string) error {
 	for _, cause := range report.Causes {
 		isOfPlace := slices.ContainsFunc(cause.Places, func(place contracttest.Place) bool { return place.ID == id })
@@ -174,6 +175,9 @@ func showOnly(w io.Writer, report contracttest.Report, id string) error {
 			}
 			return cli.Exit("contracttest: "+id+" fails", statusBroken)
 		}
+	}
+	if report.Ended != "" {
+		return cli.Exit(fmt.Sprintf("contracttest: no test has failed for the cause %s so far: %s", id, report.Ended), statusNotTested)
 	}
 	fmt.Fprintf(w, "no test fails for the cause %s\n", id)
 	return nil

@@ -84,6 +84,13 @@ func (l *Ledger) End(why string) {
 	l.end = why
 }
 
+// ended is why no more tests will run, or nothing.
+func (l *Ledger) ended() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.end
+}
+
 // NoteStatus records the status of a response of an operation; empty: of none of the document. Only the first response with a
 // status says something new of the operation.
 func (l *Ledger) NoteStatus(operation string, status int, body []byte) {

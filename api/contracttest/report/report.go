@@ -36,6 +36,8 @@ type Report struct {
 	Inferred, NotInferred []string
 	// Warnings are what has kept tests from being tried.
 	Warnings []string
+	// Ended is why the run has ended before all tests were tried; empty: they were.
+	Ended string
 	// Stub is what the options should say of what was not inferred, as JSON to be filled in; empty: nothing.
 	Stub     string
 	Count    // of Promises
@@ -165,7 +167,7 @@ func New(of Document, ledger *Ledger) Report {
 	r := Report{
 		Title: of.Title, Version: of.Version, Seed: of.Seed, Inferred: of.Inferred, NotInferred: of.NotInferred, Stub: of.Stub,
 		Warnings: slices.DeleteFunc(of.Warnings, func(warning string) bool { return warning == "" }),
-		Promises: ledger.Promises(), Causes: ledger.Causes(), Reached: reached(of.Operations, ledger),
+		Promises: ledger.Promises(), Causes: ledger.Causes(), Reached: reached(of.Operations, ledger), Ended: ledger.ended(),
 	}
 	r.Never = ledger.never(of.Operations)
 	r.Lost = r.lost(ledger.Known)
