@@ -3,9 +3,13 @@ package contracttest
 import (
 	"encoding/json"
 	"net/http"
+	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // ownSecretDocument is of a service in which a request may end the credentials of the user who sends it.
@@ -114,6 +118,76 @@ func TestCredentialsEnd(t *testing.T) {
 			warnings := strings.Join(shown.Warnings, "\n")
 			if isRight := strings.Contains(warnings, c.warning) && (warnings == "") == (c.warning == ""); !isRight {
 				t.Errorf("the warnings are %q, want %q", warnings, c.warning)
+			}
+		})
+	}
+}
+
+// settings are those of a service that may fail at the paths with a prefix once it has another zone.
+type settings struct {
+	failing string
+	status  int
+
+	mu    sync.Mutex
+	isSet bool
+}
+
+func (s *settings) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	isKnown := r.Method == http.MethodGet && r.URL.Path != "/api/v1/settings"
+	isSetting := r.Method == http.MethodPut && r.URL.Path == "/api/v1/settings"
+	var body struct{ Zone *string }
+	switch {
+	case s.isSet && strings.HasPrefix(r.URL.Path, s.failing):
+		w.WriteHeader(s.status)
+	case isSetting && (json.NewDecoder(r.Body).Decode(&body) != nil || body.Zone == nil):
+		w.WriteHeader(http.StatusBadRequest)
+	case isSetting:
+		s.isSet = true
+		w.WriteHeader(http.StatusNoContent)
+	case isKnown:
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`[]`))
+	default:
+		w.WriteHeader(http.StatusNotFound)
+	}
+}
+
+// A change after which every request fails is one cause, and the run ends with it. That one part of the service fails, or that it is
+// closed for a while, does not end the run.
+func TestServiceBroken(t *testing.T) {
+	t.Parallel()
+	document, err := os.ReadFile("testdata/believed/settings.yaml")
+	must.NoError(t, err)
+	const broken = "after setSettings every request fails"
+	for name, c := range map[string]struct {
+		settings
+		exclude []string
+		isEnded bool
+	}{
+		"all":              {settings: settings{failing: "/", status: 500}, isEnded: true},
+		"notes alone":      {settings: settings{failing: "/api/v1/n", status: 500}},
+		"it is excluded":   {settings: settings{failing: "/", status: 500}, exclude: []string{"setSettings"}},
+		"closed":           {settings: settings{failing: "/", status: 503}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			contract, err := New(document, Options{Seed: 1, Exclude: c.exclude})
+			must.NoError(t, err)
+			shown := ran(t, contract, inProcess{&c.settings})
+			causes := causeTexts(shown.Causes)
+			if isEnded := slices.Contains(causes, broken); isEnded != c.isEnded || isEnded && len(causes) > 1 {
+				t.Errorf("the causes are %q", causes)
+			}
+			warning := "after PUT /api/v1/settings every request failed, and nothing more was tested: exclude setSettings (--exclude)"
+			if slices.Contains(shown.Warnings, warning) != c.isEnded {
+				t.Errorf("the warnings are %q", shown.Warnings)
+			}
+			for _, cause := range shown.Causes {
+				if cause.Cause == broken && !strings.Contains(cause.Script(), "PUT") {
+					t.Errorf("the script does not have the change:\n%s", cause.Script())
+				}
 			}
 		})
 	}

@@ -65,6 +65,7 @@ var plainCauses = map[scenario.CauseKind]string{
 	scenario.AnnouncedBodyCrash:   "the media type VALUE without a body gives STATUS",
 	scenario.NoResponse:           "OPERATION gives no response",
 	scenario.RefusesConnections:   "the service accepts no connection",
+	scenario.BreaksService:        "after OPERATION every request fails",
 	scenario.TwoHaveOneIdentity:   "OPERATION: two resources have one identity",
 	scenario.CreatedIsNotFound:    "OPERATION: what it creates is not found",
 	scenario.SentIsLost:           "OPERATION: PLACE is not what was sent",

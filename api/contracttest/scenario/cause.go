@@ -34,6 +34,7 @@ const (
 	AnnouncedBodyCrash   CauseKind = "announced-body-crash"
 	NoResponse           CauseKind = "no-response"
 	RefusesConnections   CauseKind = "refuses-connections"
+	BreaksService        CauseKind = "breaks-service" // all of it, until it is begun anew
 	BrokenPromise        CauseKind = "promise"
 	TwoHaveOneIdentity   CauseKind = "one-identity"
 	CreatedIsNotFound    CauseKind = "created-not-found"

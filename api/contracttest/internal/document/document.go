@@ -53,6 +53,7 @@ type Document struct {
 	reader   *reader
 	security []Requirement // of operations that say nothing of it; nil: the document says nothing, either
 	byMethod map[string]*paths.Tree[*Operation]
+	above    int // how many first segments of all paths are above the parts of the service
 }
 
 // Parse reads a document of OpenAPI 3 or Swagger 2.0. What it does not understand it reports and leaves out.
@@ -133,7 +134,35 @@ func (d *Document) arrange() {
 		item := d.byMethod[operation.Method].Add(operation.Template)
 		*item = cmp.Or(*item, operation) // of /things/{id} and /things/{name} the first one counts
 	}
+	d.above = aboveParts(d.Operations)
 }
+
+// aboveParts is how many segments all paths begin with. Where there is an operation, a part of the service begins.
+//
+//	/api/v1/things, /api/v1/things/{id}   2
+func aboveParts(operations []*Operation) (above int) {
+	for isAboveAll(operations, above) {
+		above++
+	}
+	return above
+}
+
+// isAboveAll reports whether all paths go on after a segment, which is the same in all of them.
+func isAboveAll(operations []*Operation, at int) bool {
+	differs := func(other *Operation) bool {
+		path := segments(other)
+		return len(path) <= at+1 || path[at] != segments(operations[0])[at]
+	}
+	return len(operations) > 0 && !slices.ContainsFunc(operations, differs)
+}
+
+// segments are those of the path of an operation.
+func segments(operation *Operation) []string {
+	return strings.Split(strings.Trim(operation.Template, "/"), "/")
+}
+
+// Area is the part of the service that an operation is about: the first segment of its path below what all paths begin with.
+func (d *Document) Area(operation *Operation) string { return segments(operation)[d.above] }
 
 // Find returns the operation that a request is for, or nil: of the operations with its method, that with the most exact path.
 // Routers differ where another method has a path that is more exact. They differ, too, in whether an escaped text is the fixed

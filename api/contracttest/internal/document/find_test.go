@@ -155,3 +155,30 @@ func TestFindExact(t *testing.T) {
 		}
 	}
 }
+
+// The parts of a service begin below what all paths begin with.
+func TestArea(t *testing.T) {
+	t.Parallel()
+	for paths, want := range map[string]string{
+		"/things /things/{id}":                      "things things",
+		"/api/v1/things /api/v1/things/{id}":        "things things",
+		"/api/v1/things/{id} /api/v1/kinds /api/v1": "v1 v1 v1",
+		"/api/things /api/kinds/{id}/all":           "things kinds",
+		"/api/things /kinds":                        "api kinds",
+		"/":                                         "",
+	} {
+		text := "openapi: 3.0.3\ninfo: {title: Paths, version: \"1\"}\npaths:\n"
+		for path := range strings.FieldsSeq(paths) {
+			text += fmt.Sprintf("  %s: {get: {operationId: %q, responses: {\"200\": {description: All.}}}}\n", path, path)
+		}
+		read, err := Parse([]byte(text))
+		must.NoError(t, err)
+		var areas []string
+		for path := range strings.FieldsSeq(paths) {
+			areas = append(areas, read.Area(read.Operation(path)))
+		}
+		if got := strings.Join(areas, " "); got != want {
+			t.Errorf("the parts of %s are %q, want %q", paths, got, want)
+		}
+	}
+}

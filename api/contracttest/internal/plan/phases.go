@@ -5,7 +5,6 @@ import (
 	"iter"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
@@ -103,14 +102,13 @@ func (y *yielding) isLastPart() bool {
 	return y.ends && time.Until(y.end) < y.end.Sub(y.begin)/robustnessShare
 }
 
-// areaOf is the part of the service that a test is about: where the path of its operation begins.
+// areaOf is the part of the service that a test is about.
 func (p *Planner) areaOf(test Test) string {
 	operation := p.Document.Operation(test.Promise().Operation)
 	if operation == nil {
 		return "the service"
 	}
-	area, _, _ := strings.Cut(strings.TrimPrefix(operation.Template, "/"), "/")
-	return area
+	return p.Document.Area(operation)
 }
 
 // testsOfSeveral are the tests that are not of one request. What they look at, others must not change.

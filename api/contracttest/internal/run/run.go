@@ -64,9 +64,9 @@ type Runner struct {
 	// Timeout is how long a response may take; 0: [DefaultTimeout].
 	Timeout time.Duration
 
-	hangs    hangs
-	validity validity
-	closed   sync.Map // operations that have asked for credentials when none were given
+	hangs  hangs
+	state  serviceState
+	closed sync.Map // operations that have asked for credentials when none were given
 }
 
 // judge is that of the plan: tests and responses are judged by the same document.

@@ -26,7 +26,7 @@ func NotWritten(operationID string, status int) scenario.NotTested {
 
 // send sends a request, once, and judges the response. Its error says why the test must not go on; [limited]: send it again later.
 func (s *session) send(request scenario.Request) error {
-	if why := s.validity.noMore(); why != "" {
+	if why := s.state.noMore(); why != "" {
 		return why
 	}
 	if s.user == scenario.Anonymous {
@@ -75,8 +75,8 @@ func (s *session) send(request scenario.Request) error {
 
 // noteResponse remembers a response and judges it, unless it shows nothing of what the test is about.
 func (s *session) noteResponse(operation *document.Operation, request scenario.Request, x scenario.Interaction) error {
-	if s.haveEnded(operation, request, x.Status) {
-		return s.validity.noMore()
+	if err := s.hasEnded(operation, request, x); err != nil {
+		return err
 	}
 	if err := s.cannotTry(x, request.Access); err != nil {
 		return err
