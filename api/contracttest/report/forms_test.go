@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,6 +32,7 @@ func potsReport() Report {
 	crash.Operation = "createPot"
 	crash.Message = "a first line\nand a second one"
 	crash.Sent = scenario.Interaction{Method: "POST", URL: "http://pots.example/pots", Path: "/pots", RequestBody: []byte(`{"id":7}`), Status: 500, Body: []byte("<html>")}
+	crash.Steps = potsSteps()
 	known := failure("a known cause", scenario.Header)
 	l.Known = map[string]string{
 		known.ID():                  "it is known",
@@ -58,6 +60,24 @@ func potsReport() Report {
 		Title: "Pots", Version: "1.0", Seed: 7, Inferred: []string{"getPot reads what createPot creates", "listPots lists it"},
 		Operations: []Operation{{ID: "createPot", Summary: "POST /pots"}, {ID: "getPot", Summary: "GET /pots/{id}"}, {ID: "deletePot"}, {ID: "deleteAllPotsOfARack"}},
 	}, l)
+}
+
+// potsSteps are requests of a test. Their script takes from the responses what the service has chosen.
+func potsSteps() []scenario.Interaction {
+	const pots = "http://pots.example/pots"
+	return []scenario.Interaction{
+		{
+			Method: "POST", URL: pots, Path: "/pots", RequestHeader: http.Header{"Authorization": {"$AUTHORIZATION"}}, RequestBody: []byte(`{ "size": 3, "color": "red" }`),
+			Status: 201, Header: http.Header{"Etag": {`"v1"`}, "Location": {"/pots/41"}},
+			Body: []byte(`{"count":41,"id":41,"color":"red","at":[{"shelf_id":"s9"},{"row":"r2"}],"note":""}`),
+		},
+		{Method: "POST", URL: pots, Path: "/pots", RequestBody: []byte("{"), Status: 201, Header: http.Header{"Location": {"/pots/42"}}, Body: []byte("made")},
+		{
+			Method: "PUT", URL: pots + "/41?shelf=s9&row=r2", Path: "/pots/41", RequestHeader: http.Header{"If-Match": {`"v1"`}},
+			RequestBody: []byte(`{ "shelf_id": "s9", "id": 41, "size": 41, "row": "r2" }`), Status: 200, Header: http.Header{"Etag": {`"v2"`}}, Body: []byte(`{"id":41,"row":"r2"}`),
+		},
+		{Method: "DELETE", URL: pots + "/42", Path: "/pots/42", RequestHeader: http.Header{"If-Match": {`"v2"`}}, RequestBody: []byte(`{ "size": 41, "id": 5 }`), Status: 500, Body: []byte("<html>")},
+	}
 }
 
 // TestFiles compares a report in each form, and what is said of it, with testdata/report.*.
