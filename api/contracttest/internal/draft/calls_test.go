@@ -34,6 +34,9 @@ func TestCalls(t *testing.T) {
 		"a removal of a label":      {func(t *Trial) { t.Remove(label) }, []string{"DELETE /labels/red"}},
 		"a removal without DELETE":  {func(t *Trial) { t.Remove(list) }, nil},
 		"a removal without a path":  {func(t *Trial) { t.Remove(note) }, nil},
+		"a removal of what a query alone can have": {func(t *Trial) {
+			t.Remove(&scenario.Thing{Creator: "putLabel", ID: ".."})
+		}, nil},
 		"an operation that is none": {calling("noOperation", nil), nil},
 		"a body below a thing is its own": {func(t *Trial) {
 			t.Do(scenario.Call{Operation: "createBook", Of: shelf, Body: map[string]any{"code": "own"}}, scenario.Expectation{})
