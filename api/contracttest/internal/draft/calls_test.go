@@ -27,13 +27,13 @@ func TestCalls(t *testing.T) {
 		"the identity of a body is that of the path": {func(t *Trial) {
 			t.Call(http.MethodPatch, book, map[string]any{"id": 1})
 		}, []string{`PATCH /shelves/a/books/7 {"id":7}`}},
-		"a read":                    {func(t *Trial) { t.Read(book) }, []string{"GET /shelves/a/books/7"}},
-		"a read of a label":         {func(t *Trial) { t.Read(label) }, []string{"GET /labels/red"}},
-		"a removal":                 {func(t *Trial) { t.Remove(shelf) }, []string{"DELETE /shelves/a"}},
-		"a removal below":           {func(t *Trial) { t.Remove(book) }, []string{"DELETE /shelves/a/books/7"}},
-		"a removal of a label":      {func(t *Trial) { t.Remove(label) }, []string{"DELETE /labels/red"}},
-		"a removal without DELETE":  {func(t *Trial) { t.Remove(list) }, nil},
-		"a removal without a path":  {func(t *Trial) { t.Remove(note) }, nil},
+		"a read":                   {func(t *Trial) { t.Read(book) }, []string{"GET /shelves/a/books/7"}},
+		"a read of a label":        {func(t *Trial) { t.Read(label) }, []string{"GET /labels/red"}},
+		"a removal":                {func(t *Trial) { t.Remove(shelf) }, []string{"DELETE /shelves/a"}},
+		"a removal below":          {func(t *Trial) { t.Remove(book) }, []string{"DELETE /shelves/a/books/7"}},
+		"a removal of a label":     {func(t *Trial) { t.Remove(label) }, []string{"DELETE /labels/red"}},
+		"a removal without DELETE": {func(t *Trial) { t.Remove(list) }, nil},
+		"a removal without a path": {func(t *Trial) { t.Remove(note) }, nil},
 		"a removal of what a query alone can have": {func(t *Trial) {
 			t.Remove(&scenario.Thing{Creator: "putLabel", ID: ".."})
 		}, nil},

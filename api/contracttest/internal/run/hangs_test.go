@@ -13,15 +13,19 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
-// slow takes as long for a response as the text of the request says after "takes-".
+// slow takes as long for a response as the text of the request says after "takes-", and refuses one with the text "refused".
 type slow struct{}
 
 func (slow) RoundTrip(r *http.Request) (*http.Response, error) {
 	_, text, _ := strings.Cut(r.URL.RawQuery, "takes-")
 	takes, _ := time.ParseDuration(text)
+	status := http.StatusOK
+	if r.URL.RawQuery == "refused" {
+		status = http.StatusBadRequest
+	}
 	select {
 	case <-time.After(takes):
-		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: http.NoBody}, nil
+		return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: http.NoBody}, nil
 	case <-r.Context().Done():
 		return nil, r.Context().Err()
 	}
@@ -48,6 +52,8 @@ func TestHang(t *testing.T) {
 			{"POST", "/pots", "other-" + hang, behind + "POST /pots", 10 * time.Second},
 			{"GET", "/pots/8", hang, behind + "POST /pots", 198 * time.Second},
 			{"PUT", "/pots/8", hang, behind + "POST /pots", time.Second}, // all is silent
+			{"GET", "/pots/7", "refused", "kept", 0},                     // which may not need what the others wait for
+			{"GET", "/pots/8", hang, behind + "POST /pots", 198 * time.Second},
 			{"GET", "/pots/7", "", "kept", 0},
 			{"GET", "/pots/9", hang, "broken: no complete response in 3m18s", 198 * time.Second},
 			{"PUT", "/pots/9", hang, behind + "GET /pots/9", time.Second * 10},
