@@ -40,28 +40,32 @@ func TestHang(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		runner := runnerOf(t)
 		for i, c := range []struct {
-			method, path, query string
-			want                string
-			took                time.Duration
+			method, path, query, body string
+			want                      string
+			took                      time.Duration
 		}{
-			{"GET", "/pots/7", "takes-50s", "kept", 50 * time.Second}, // a poll
-			{"GET", "/pots/7", "takes-99s", "kept", 99 * time.Second}, // twice as long
-			{"POST", "/pots", "", "kept", 0},
-			{"POST", "/pots", hang, "broken: no complete response in 10s", 10 * time.Second},
-			{"POST", "/pots", hang, "not tested: " + string(leftOut), 0},
-			{"POST", "/pots", "other-" + hang, behind + "POST /pots", 10 * time.Second},
-			{"GET", "/pots/8", hang, behind + "POST /pots", 198 * time.Second},
-			{"PUT", "/pots/8", hang, behind + "POST /pots", time.Second}, // all is silent
-			{"GET", "/pots/7", "refused", "kept", 0},                     // which may not need what the others wait for
-			{"GET", "/pots/8", hang, behind + "POST /pots", 198 * time.Second},
-			{"GET", "/pots/7", "", "kept", 0},
-			{"GET", "/pots/9", hang, "broken: no complete response in 3m18s", 198 * time.Second},
-			{"PUT", "/pots/9", hang, behind + "GET /pots/9", time.Second * 10},
-			{"GET", "/pots/7", "", "kept", 0},                                                           // nothing waits any more
-			{"PUT", "/pots/9", "other-" + hang, "broken: no complete response in 1m5s", RequestTimeout}, // its first
+			{"GET", "/pots/7", "takes-50s", "", "kept", 50 * time.Second}, // a poll
+			{"GET", "/pots/7", "takes-99s", "", "kept", 99 * time.Second}, // twice as long
+			{"POST", "/pots", "", "", "kept", 0},
+			{"POST", "/pots", hang, "", "broken: no complete response in 10s", 10 * time.Second},
+			{"POST", "/pots", hang, "", "not tested: " + string(leftOut), 0},
+			{"POST", "/pots", "other-" + hang, "", behind + "POST /pots", 10 * time.Second},
+			{"GET", "/pots/8", hang, "", behind + "POST /pots", 198 * time.Second},
+			{"PUT", "/pots/8", hang, "", behind + "POST /pots", time.Second}, // all is silent
+			{"GET", "/pots/7", "refused", "", "kept", 0},                     // which may not need what the others wait for
+			{"GET", "/pots/8", hang, "", behind + "POST /pots", 198 * time.Second},
+			{"GET", "/pots/7", "", "", "kept", 0},
+			{"GET", "/pots/9", hang, "", "broken: no complete response in 3m18s", 198 * time.Second},
+			{"PUT", "/pots/9", hang, "", behind + "GET /pots/9", time.Second * 10},
+			{"GET", "/pots/7", "", "", "kept", 0},                                                           // nothing waits any more
+			{"PUT", "/pots/9", "other-" + hang, "", "broken: no complete response in 1m5s", RequestTimeout}, // its first
+			{"PUT", "/pots/7", "", `{}`, "kept", 0},
+			{"PUT", "/pots/7", "x-" + hang, `{"a":[1]}`, "broken: no complete response in 10s", 10 * time.Second},
+			{"PUT", "/pots/7", "", `{"b":2,"a":[1]}`, "not tested: " + string(leftOut), 0},
+			{"PUT", "/pots/7", "", `{"a":[2]}`, "kept", 0},
 		} {
 			runner.Observe = func(scenario.Interaction, string, judge.Asked) []scenario.Failure { return nil }
-			request := scenario.Request{Method: c.method, Path: c.path, Query: strings.Split(c.query, "&"), Header: http.Header{}}
+			request := scenario.Request{Method: c.method, Path: c.path, Query: strings.Split(c.query, "&"), Header: http.Header{}, Body: []byte(c.body)}
 			begin := time.Now()
 			outcome := runner.Run(t.Context(), plan.Test{Test: testOf(sending(request))}, Target{URL: "http://pots.example", Transport: slow{}})
 			if took := time.Since(begin); said(outcome) != c.want || took != c.took {
