@@ -89,6 +89,9 @@ func TestStates(t *testing.T) {
 	t.Parallel()
 	kept := scenario.Outcome{}
 	broken := scenario.Outcome{Failures: []scenario.Failure{failure("a cause", scenario.Behaviour)}}
+	more := failure("another cause", scenario.Behaviour)
+	more.Message = "is worse"
+	brokenTwice := scenario.Outcome{Failures: []scenario.Failure{broken.Failures[0], more}}
 	notTested := scenario.Outcome{NotTested: "a reason"}
 	for name, c := range map[string]struct {
 		outcomes  []scenario.Outcome
@@ -99,6 +102,7 @@ func TestStates(t *testing.T) {
 	}{
 		"kept":                     {[]scenario.Outcome{kept}, "", Kept, "test", false},
 		"broken":                   {[]scenario.Outcome{broken}, "", Broken, "is wrong", true},
+		"broken twice in a test":   {[]scenario.Outcome{brokenTwice}, "", Broken, "is wrong", true},
 		"kept and broken":          {[]scenario.Outcome{kept, broken}, "", Broken, "is wrong", true},
 		"broken and kept":          {[]scenario.Outcome{broken, kept}, "", Broken, "is wrong", true},
 		"not tested":               {[]scenario.Outcome{notTested}, "", NotTested, "a reason", true},
