@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -106,7 +107,7 @@ func TestFormsForPrograms(t *testing.T) {
 	r := potsReport()
 	line := func(operation string) int { return map[string]int{"createPot": 12}[operation] }
 	var form, annotations, summary bytes.Buffer
-	must.NoError(t, errors.Join(r.JSON(&form), r.Annotations(&annotations, "a,b.yaml", line), r.Markdown(&summary)))
+	must.NoError(t, errors.Join(r.JSON(io.Discard), r.JSON(&form), r.Annotations(&annotations, "a,b.yaml", line), r.Markdown(&summary)))
 	golden.Compare(t, "testdata/report.json", form.String())
 	golden.Compare(t, "testdata/annotations.txt", annotations.String())
 	golden.Compare(t, "testdata/summary.md", summary.String())
