@@ -76,7 +76,7 @@ paths:
   /things/{id}:
     get:
       operationId: getThing
-      parameters: [{name: id, in: path, required: true, schema: {type: integer}}, {name: deep, in: query, schema: {type: boolean}}]
+      parameters: [{name: id, in: path, required: true, schema: {type: integer}}, {name: deep, in: query, schema: {type: boolean}}, {name: tags, in: query, schema: {type: array, minItems: 2}}]
       responses:
         "200": {description: One., content: {application/json: {schema: {$ref: '#/components/schemas/Thing'}}}}
         "404": {description: None.}
@@ -266,6 +266,7 @@ func TestWatchRequests(t *testing.T) {
 		{"GET", "/things/x", "", thing(`{"id":1,"name":"n"}`), "path parameter id: type"},
 		{"GET", "/things/1?deep=1", "", thing(`{"id":1,"name":"n"}`), "query parameter deep: type: is not a boolean"},
 		{"GET", "/things/1?deep=&more=1", "", thing(`{"id":1,"name":"n"}`), ""},
+		{"GET", "/things/1?tags=a&tags=b", "", thing(`{"id":1,"name":"n"}`), ""}, // there are many styles of arrays
 	} {
 		test := &told{}
 		handler := Watch(test, []byte(watchDocument), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
