@@ -65,6 +65,24 @@ func TestNoResponse(t *testing.T) {
 	}
 }
 
+// A failure shows all steps of a test, without the longest bodies. Of a long test it shows the creates and the last steps.
+func TestSteps(t *testing.T) {
+	t.Parallel()
+	s := &steps{}
+	s.add(scenario.Interaction{Method: "POST", Status: 201, Body: make([]byte, mostOfStep)})
+	s.add(scenario.Interaction{Method: "POST", Status: 400, Body: make([]byte, mostOfStep+1)})
+	for range readable - 2 {
+		s.add(scenario.Interaction{Method: "GET", Status: 200})
+	}
+	if got := s.shown(); len(got) != readable || len(got[0].Body) != mostOfStep || len(got[1].Body) != 0 {
+		t.Errorf("%d steps are shown, with bodies of %d and %d bytes", len(got), len(got[0].Body), len(got[1].Body))
+	}
+	s.add(scenario.Interaction{Method: "DELETE", Status: 204})
+	if got := s.shown(); len(got) != 1+lastSteps || got[0].Status != 201 || got[lastSteps].Method != "DELETE" {
+		t.Errorf("of a long test %d steps are shown, from %d to %s", len(got), got[0].Status, got[len(got)-1].Method)
+	}
+}
+
 // promisesOf are promises with names.
 func promisesOf(names ...string) (all []scenario.Promise) {
 	for _, name := range names {
