@@ -122,6 +122,12 @@ func TestFormsForPrograms(t *testing.T) {
 	if !strings.HasSuffix(summary.String(), end) {
 		t.Errorf("the summary of %d causes without promises is\n%s", len(r.Causes), &summary)
 	}
+	r.Causes = nil
+	summary.Reset()
+	must.NoError(t, r.Markdown(&summary))
+	if strings.Contains(summary.String(), "--seed") {
+		t.Errorf("the summary without causes is\n%s", &summary)
+	}
 }
 
 // A report has what was found so far, each time that it is made, and the promises are asked for once.

@@ -54,6 +54,23 @@ func TestJoinedRoots(t *testing.T) {
 	}
 }
 
+// Where a value of another type is accepted, what else is accepted in that place has the root of it.
+func TestUnderTypes(t *testing.T) {
+	t.Parallel()
+	accepted := func(place, keyword string) scenario.Failure {
+		return scenario.Failure{
+			Cause: scenario.Cause{Kind: scenario.Accepts, In: "body", Component: "Pot", Place: place, Keyword: keyword},
+			Root:  scenario.Cause{Kind: scenario.Accepts, Keyword: keyword},
+		}
+	}
+	l := ledgerOf()
+	l.NoteFailures([]scenario.Failure{accepted("/color", "type"), accepted("/color", "format"), accepted("/size", "format")})
+	want := []string{"Pot in requests: a value of another format is accepted as /size", "values of another type are accepted"}
+	if got := causeTexts(l); !slices.Equal(got, want) {
+		t.Errorf("the causes are %q, want %q", got, want)
+	}
+}
+
 // A joined cause has all failures of its parts, the most frequent one first, and is named beside the promises that they
 // break.
 func TestWhole(t *testing.T) {
