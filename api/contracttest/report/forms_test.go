@@ -68,9 +68,9 @@ func potsSteps() []scenario.Interaction {
 	const pots = "http://pots.example/pots"
 	return []scenario.Interaction{
 		{
-			Method: "POST", URL: pots, Path: "/pots", RequestHeader: http.Header{"Authorization": {"$AUTHORIZATION"}}, RequestBody: []byte(`{ "size": 3, "color": "red" }`),
+			Method: "POST", URL: pots, Path: "/pots", RequestHeader: http.Header{"X-Key2": {"$X_KEY2"}}, RequestBody: []byte(`{ "size": 3, "color": "$RED" }`),
 			Status: 201, Header: http.Header{"Etag": {`"v1"`}, "Location": {"/pots/41"}},
-			Body: []byte(`{"count":41,"id":41,"color":"red","at":[{"shelf_id":"s9"},{"row":"r2"}],"note":""}`),
+			Body: []byte(`{"count":41,"Id":41,"color":"$RED","at":[{"shelf_id":"s9"},{"row":"r2"}],"note":""}`),
 		},
 		{Method: "POST", URL: pots, Path: "/pots", RequestBody: []byte("{"), Status: 201, Header: http.Header{"Location": {"/pots/42"}}, Body: []byte("made")},
 		{

@@ -144,7 +144,7 @@ const (
 var (
 	notInName       = regexp.MustCompile(`[^A-Za-z]`)
 	marked          = regexp.MustCompile(markBegin + `(\w+)` + markEnd)
-	secretVariables = regexp.MustCompile(`\$\{?([A-Z_]+)`)
+	secretVariables = regexp.MustCompile(` -H "[^ "]+: \$\{?([A-Z0-9_]+)`)
 	withoutQuotes   = strings.NewReplacer(`"`+markNumber, "", markNumber+`"`, "")
 )
 
