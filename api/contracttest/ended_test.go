@@ -166,10 +166,10 @@ func TestServiceBroken(t *testing.T) {
 		exclude []string
 		isEnded bool
 	}{
-		"all":              {settings: settings{failing: "/", status: 500}, isEnded: true},
-		"notes alone":      {settings: settings{failing: "/api/v1/n", status: 500}},
-		"it is excluded":   {settings: settings{failing: "/", status: 500}, exclude: []string{"setSettings"}},
-		"closed":           {settings: settings{failing: "/", status: 503}},
+		"all":            {settings: settings{failing: "/", status: 500}, isEnded: true},
+		"notes alone":    {settings: settings{failing: "/api/v1/n", status: 500}},
+		"it is excluded": {settings: settings{failing: "/", status: 500}, exclude: []string{"setSettings"}},
+		"closed":         {settings: settings{failing: "/", status: 503}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

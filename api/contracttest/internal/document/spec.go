@@ -1,7 +1,6 @@
 package document
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -130,7 +129,8 @@ func textsOf(node any) (all []string) {
 	return all
 }
 
-// parameter reads a parameter. Some documents forget to say that one of the path is required.
+// parameter reads a parameter. One of the path is required, which some documents forget to say. Its example is the one that stands
+// alone, or else the first by name of several.
 func (r *reader) parameter(node any) *Parameter {
 	object := r.object(node)
 	p := &Parameter{
@@ -146,7 +146,9 @@ func (r *reader) parameter(node any) *Parameter {
 	}
 	examples := r.object(object["examples"])
 	for _, name := range jsonvalue.Names(examples) {
-		p.Example = cmp.Or(p.Example, r.object(examples[name])["value"]) // the first one
+		if p.Example == nil {
+			p.Example = r.object(examples[name])["value"]
+		}
 	}
 	if explode, isSaid := object["explode"].(bool); isSaid {
 		p.Explode = &explode

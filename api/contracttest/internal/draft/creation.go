@@ -20,8 +20,8 @@ func (d *Draft) Varied(x *resources.Resource, thing *scenario.Thing) map[string]
 	return x.Identified(jsonvalue.Object(d.VariedThing(x.Create)), thing)
 }
 
-// VariedThing draws a thing as an operation takes it, with what the service is known to need. It is nil if the operation has no
-// body, and the plainest value if a thing is no object.
+// VariedThing draws a thing as an operation takes it: each member has another value than the plainest one, but for those that the
+// service is known to need. It is nil if the operation has no body, and the plainest value if a thing is no object.
 func (d *Draft) VariedThing(operation *document.Operation) any {
 	described := operation.ThingSchema()
 	if described == nil {

@@ -35,7 +35,7 @@ func (s *Slots) Free(parameter *document.Parameter, drawn *values.Generator) {
 	s.all = append(slices.Clip(s.all), slot{parameter: parameter, text: text, isFree: true}) // a copy of the slots keeps its own
 }
 
-// Set settles a parameter.
+// Set settles a parameter. A copy of the slots keeps its own.
 func (s *Slots) Set(parameter *document.Parameter, text string) {
 	s.Unset(parameter)
 	s.all = append(s.all, slot{parameter: parameter, text: text})

@@ -9,10 +9,11 @@ import (
 
 // A request is filled when it is sent, not when its test is made: what is known of the service grows meanwhile.
 
-// filled is a test of one request with what the service is known to need. needs are the names of parameters and members that
-// name what the test has not created: those with a known value, and those that look like references.
+// filled is a copy of a test of one request with what the service is known to need in place of free parameters. needs are the
+// parameters and members that refer to what the test has not created: those with a known value, and those that look like
+// references, whether the test has settled them or not.
 func (c *single) filled(d *draft.Draft) (filled *single, needs []string) {
-	filled = new(*c)
+	filled = new(*c) // setting a slot of it leaves those of c as they are
 	for _, parameter := range c.Operation.Parameters {
 		names := namesOf(d, c, parameter)
 		if len(names) == 0 {

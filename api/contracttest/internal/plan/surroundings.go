@@ -67,11 +67,12 @@ func (s *surroundings) sure(sent scenario.Request, got scenario.Interaction) err
 }
 
 // create creates what the request needs, and reads the thing that its path names. If that cannot be created, the path gets
-// the plainest parameters.
+// the plainest parameters. Another parameter may name nothing below the thing, as {part} in /tickets/{id}/parts/{part}: then the
+// thing is created, and not read.
 func (s *surroundings) create() {
 	s.thing = &scenario.Thing{ID: s.id}
 	s.absent = s.namesNothing
-	// So that there is something to stream.
+	// So that there is something to stream, whatever it is.
 	if s.Operation.Streams() && len(s.Resources.All) > 0 {
 		s.CreateOf(s.Resources.All[0])
 	}
@@ -79,7 +80,7 @@ func (s *surroundings) create() {
 		return
 	}
 	s.thing = s.use.Thing(s.id)
-	if s.use.IsInferred {
+	if s.use.IsInferred { // the guess may be wrong
 		s.CreateIfPossible(s.thing)
 	} else {
 		s.Create(s.thing)

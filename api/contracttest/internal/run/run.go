@@ -112,9 +112,9 @@ func (s *session) run() scenario.Outcome {
 // removeTimeout is how long the removal of what was created may take.
 const removeTimeout = 30 * time.Second
 
-// RemoveCreated removes what tests have created and not deleted, as far as the document has a DELETE for it, with the
-// credentials of the user who has created it. What is not removed breaks no promise. A run that is interrupted does not wait
-// for it.
+// RemoveCreated removes what tests have created and not deleted, as far as the document has a DELETE for it. What the second user has
+// created, its own runner removes, which knows that alone and has no further users. What is not removed breaks no promise. A run
+// that is interrupted does not wait for it.
 func (r *Runner) RemoveCreated(ctx context.Context, target Target) {
 	switch ended := ctx.Err(); {
 	case errors.Is(ended, context.Canceled):
@@ -131,8 +131,8 @@ func (r *Runner) RemoveCreated(ctx context.Context, target Target) {
 	for _, path := range slices.Sorted(maps.Keys(left)) {
 		s := r.newSession(ctx, target, path)
 		if call, isPossible := s.draft.Removal(left[path]); isPossible {
-			_, _ = s.Do(call, scenario.Expectation{})
-			if s.last.Status == 0 { // all others would wait, too
+			_, _ = s.Do(call, scenario.Expectation{})     // what is wrong with a response does not matter here
+			if isSilent := s.last.Status == 0; isSilent { // it would be so to all others
 				return
 			}
 		}
