@@ -162,20 +162,20 @@ func TestServiceBroken(t *testing.T) {
 	must.NoError(t, err)
 	const broken = "after setSettings every request fails"
 	for name, c := range map[string]struct {
-		settings
+		*settings
 		exclude []string
 		isEnded bool
 	}{
-		"all":            {settings: settings{failing: "/", status: 500}, isEnded: true},
-		"notes alone":    {settings: settings{failing: "/api/v1/n", status: 500}},
-		"it is excluded": {settings: settings{failing: "/", status: 500}, exclude: []string{"setSettings"}},
-		"closed":         {settings: settings{failing: "/", status: 503}},
+		"all":            {settings: &settings{failing: "/", status: 500}, isEnded: true},
+		"notes alone":    {settings: &settings{failing: "/api/v1/n", status: 500}},
+		"it is excluded": {settings: &settings{failing: "/", status: 500}, exclude: []string{"setSettings"}},
+		"closed":         {settings: &settings{failing: "/", status: 503}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			contract, err := New(document, Options{Seed: 1, Exclude: c.exclude})
 			must.NoError(t, err)
-			shown := ran(t, contract, inProcess{&c.settings})
+			shown := ran(t, contract, inProcess{c.settings})
 			causes := causeTexts(shown.Causes)
 			if isEnded := slices.Contains(causes, broken); isEnded != c.isEnded || isEnded && len(causes) > 1 {
 				t.Errorf("the causes are %q", causes)
