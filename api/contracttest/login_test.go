@@ -30,7 +30,7 @@ func TestLogIn(t *testing.T) {
 			_, _ = w.Write([]byte(`{"auth_token":"six","status":"success"}`))
 		case "POST/nothing application/x-www-form-urlencoded ":
 		default:
-			http.Error(w, refused, http.StatusUnauthorized)
+			http.Error(w, refused, http.StatusBadRequest)
 		}
 	}))
 	defer server.Close()
@@ -45,7 +45,7 @@ func TestLogIn(t *testing.T) {
 		{"/login", "user=a", http.Header{"Cookie": {"session=four; csrf=five"}}, ""},
 		{"/login", "user=b", http.Header{"Authorization": {"Bearer six"}}, ""},
 		{"/nothing", "", nil, "neither an access_token nor a cookie"},
-		{"/token", "grant_type=password", nil, "401 Unauthorized: " + refused},
+		{"/token", "grant_type=password", nil, "400 Bad Request: " + refused},
 		{"/\x00", "", nil, "invalid control character"},
 	} {
 		url := server.URL + c.path
