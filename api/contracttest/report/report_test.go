@@ -111,7 +111,7 @@ func TestStates(t *testing.T) {
 		"not tested with a reason": {[]scenario.Outcome{notTested}, "an exception", NotTested, "an exception", false},
 		"broken, and an exception": {[]scenario.Outcome{broken}, "an exception", Broken, "is wrong", true},
 	} {
-		l := ledgerOf("createPot, 201")
+		l := ledgerOf("createPot, 201", "createPot, 201") // it is promised twice, and listed once
 		l.Known = map[string]string{"createPot, 201": c.exception}
 		for _, outcome := range c.outcomes {
 			l.Record(outcome, promisesOf("createPot, 201"), "test")
