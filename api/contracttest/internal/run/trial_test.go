@@ -87,4 +87,11 @@ func TestTogether(t *testing.T) {
 			t.Errorf("%s: %s, want %s; sent %q, seen %q and %q", name, got, c.want, sent, own, others)
 		}
 	}
+	// What was wrong before is not wrong meanwhile.
+	unserved := step("DELETE", "/pots/7", scenario.Expectation{})
+	get := step("GET", "/pots/7", scenario.Expectation{})
+	outcome, _ := outcomeOf(t, always(200, `{"id":7}`), unserved, func(t *scenario.Trial) { t.Together(get, get) })
+	if len(outcome.Failures) != 1 {
+		t.Errorf("after a wrong response the failures are %+v", outcome.Failures)
+	}
 }
