@@ -105,6 +105,7 @@ var settingsOf = map[string]Settings{
 	"options":  {Rules: scenario.Rules{Options: true}},
 	"allowed":  {Faults: func(scenario.Judged) []scenario.Fault { return nil }},
 	"whole":    {Faults: adds(one("body", "required", "is missing"))},
+	"status":   {Faults: adds(one("status", "options", "is not what the options want"))},
 	"response": {Faults: adds(one("response", "options", "is not what the options want"))},
 	"refusal": {Faults: func(of scenario.Judged) []scenario.Fault {
 		if of.Why == nil {
