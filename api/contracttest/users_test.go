@@ -17,6 +17,7 @@ type open struct {
 	toAnyone                       bool // also without credentials
 	summary                        bool // the list leaves out members
 	ignores                        bool // a deletion that is not allowed succeeds, and does nothing
+	blanks                         bool // a read that is not allowed succeeds, and shows nothing but the id
 }
 
 // owned keeps notes. The token of a user is its name, and root is an administrator.
@@ -40,6 +41,9 @@ func owned(open open) http.Handler {
 			if err == nil && !isAllowed(isOpen, user, note) {
 				if open.ignores && method == http.MethodDelete {
 					return http.StatusNoContent, nil, nil
+				}
+				if open.blanks && method == http.MethodGet {
+					return http.StatusOK, object{"id": note["id"], "text": "blank", "secret": 0}, nil
 				}
 				err = refused{http.StatusNotFound, "there is none"}
 			}
@@ -104,6 +108,7 @@ func TestUsers(t *testing.T) {
 	}{
 		"private":                  {},
 		"deletes nothing":          {open: open{ignores: true}},
+		"reads nothing":            {open: open{blanks: true}},
 		"reads":                    {open: open{reads: true}, broken: []string{"getNote"}},
 		"changes":                  {open: open{changes: true, deletes: true}, broken: []string{"deleteNote", "putNote"}},
 		"lists":                    {open: open{lists: true}, want: asks("lists")},
