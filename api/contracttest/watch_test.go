@@ -122,7 +122,7 @@ func TestWatch(t *testing.T) {
 		{"null", "GET", "/things", respond(200, `[{"id":1,"name":null}]`, isJSON), []string{"listThings, 200", "body /0/name: nullable"}},
 		{"an enumeration", "GET", "/things", respond(200, `[{"id":1,"name":"n","kind":"z"}]`, isJSON), []string{"body /0/kind: enum", `got "z"`}},
 		{"not JSON", "GET", "/things/1", respond(200, "{\n\"id\":", isJSON), []string{"getThing, 200", "is not one JSON value"}},
-		{"many faults", "GET", "/things", respond(200, `[{},{},{}]`, isJSON), []string{"body /0/id", "; and 3 more"}},
+		{"many faults", "GET", "/things", respond(200, `[{},{}]`, isJSON), []string{"body /0/id", "; and 1 more"}},
 		{"a status", "GET", "/things/1", respond(418, ""), []string{"getThing, 418: [", "status: responses: the document does not list 418"}},
 		{"a media type", "GET", "/things/1", respond(200, "text", "Content-Type: text/html"), []string{`the document does not list "text/html"`}},
 		{"no media type", "GET", "/things/1", respond(200, `{"id":1,"name":"n"}`), []string{`the document does not list "text/plain; charset=utf-8"`}},
