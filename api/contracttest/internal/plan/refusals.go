@@ -39,7 +39,7 @@ func (s *surroundings) judge(x scenario.Interaction) error {
 }
 
 // checkRefused checks the response to a request that must be refused. If it has another status of 4xx than those of the
-// reason of the test, there may be another reason: what the request names, who sends it, or the state of the service. Wrong
+// reason of the test, there may be another reason: what the request names, the user who sends it, or the state of the service. Wrong
 // credentials that are accepted are told as no credentials, if the operation needs none at all.
 func (s *surroundings) checkRefused(x scenario.Interaction) error {
 	isOther := !s.why.Allows(x.Status) && x.Status/100 == 4
@@ -174,7 +174,7 @@ func (p *Planner) Accepted(x scenario.Interaction) error {
 	return accepted(p.Drafts, x, scenario.Promise{})
 }
 
-// elsewhere are statuses of refusals whose reason is not in the request: who sends it, and what else exists or happens.
+// elsewhere are statuses of refusals whose reason is not in the request: the user who sends it, and what else exists or happens.
 var elsewhere = []int{
 	http.StatusUnauthorized, http.StatusForbidden, http.StatusConflict, http.StatusPreconditionFailed, http.StatusLocked,
 	http.StatusTooManyRequests,

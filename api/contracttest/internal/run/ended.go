@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -52,7 +53,7 @@ const (
 	mostParts = 3
 )
 
-// endingOf is how a status may be that of a service that has ended, or nothing. 503 is what a service says that is closed for a while.
+// endingOf is the ending that a status may be a sign of, or nothing. A service that is closed for a while responds with 503.
 func endingOf(status int) ending {
 	switch {
 	case status == http.StatusUnauthorized:
@@ -64,66 +65,68 @@ func endingOf(status int) ending {
 }
 
 // noMore is why nothing is tested any more, or nothing.
-func (of *serviceState) noMore() scenario.NotTested {
-	of.mu.Lock()
-	defer of.mu.Unlock()
-	if of.ended == nil {
+func (s *serviceState) noMore() scenario.NotTested {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended == nil {
 		return ""
 	}
-	return scenario.NotTested(fmt.Sprintf("after %s %s %s", of.ended.Method, of.ended.Path, of.how))
+	return scenario.NotTested(fmt.Sprintf("after %s %s %s", s.ended.Method, s.ended.Path, s.how))
 }
 
 // noteAccepted notes an accepted request: as the last change, or as a witness.
-func (of *serviceState) noteAccepted(area string, isOpen bool, request scenario.Request, x scenario.Interaction) {
-	of.mu.Lock()
-	defer of.mu.Unlock()
+func (s *serviceState) noteAccepted(area string, isOpen bool, request scenario.Request, x scenario.Interaction) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	switch x.Method {
 	case http.MethodHead:
 	case http.MethodGet:
-		of.noteWitness(witness{request, area, isOpen})
+		s.noteWitness(witness{request, area, isOpen})
 	default:
-		of.change = &x
+		s.change = &x
 	}
 }
 
 // noteWitness keeps the first GET of each part of the service, or the first one that needs credentials. The lock is held.
-func (of *serviceState) noteWitness(one witness) {
-	i := slices.IndexFunc(of.witnesses, func(other witness) bool { return other.area == one.area })
+func (s *serviceState) noteWitness(one witness) {
+	i := slices.IndexFunc(s.witnesses, func(other witness) bool { return other.area == one.area })
 	if i < 0 {
-		of.witnesses = append(of.witnesses, one)
-	} else if of.witnesses[i].isOpen && !one.isOpen {
-		of.witnesses[i] = one
+		s.witnesses = append(s.witnesses, one)
+	} else if s.witnesses[i].isOpen && !one.isOpen {
+		s.witnesses[i] = one
 	}
 }
 
 // due returns the requests that show whether the service has ended in some way, once after each change. It takes for granted that
 // it has not: end says if it has.
-func (of *serviceState) due(how ending) (witnesses []witness) {
-	of.mu.Lock()
-	defer of.mu.Unlock()
-	if of.change == of.checked[how] {
+func (s *serviceState) due(how ending) (witnesses []witness) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.change == s.checked[how] {
 		return nil
 	}
-	if of.checked == nil {
-		of.checked = map[ending]*scenario.Interaction{}
-	}
-	of.checked[how] = of.change
+	least, most := fewParts, mostParts
+	witnesses = slices.Clone(s.witnesses)
 	if how == credentialsEnd {
-		closed := slices.DeleteFunc(slices.Clone(of.witnesses), func(one witness) bool { return one.isOpen })
-		return closed[:min(len(closed), 1)]
+		least, most = 1, 1
+		witnesses = slices.DeleteFunc(witnesses, func(one witness) bool { return one.isOpen })
 	}
-	if len(of.witnesses) < fewParts {
+	if len(witnesses) < least {
 		return nil
 	}
-	return slices.Clone(of.witnesses[:min(len(of.witnesses), mostParts)])
+	if s.checked == nil {
+		s.checked = map[ending]*scenario.Interaction{}
+	}
+	s.checked[how] = s.change
+	return witnesses[:min(len(witnesses), most)]
 }
 
 // end notes how the service has ended after the last change that was checked.
-func (of *serviceState) end(how ending) scenario.Interaction {
-	of.mu.Lock()
-	defer of.mu.Unlock()
-	of.ended, of.how = of.checked[how], how
-	return *of.ended
+func (s *serviceState) end(how ending) scenario.Interaction {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended, s.how = s.checked[how], how
+	return *s.ended
 }
 
 // hasEnded notes the response to a request with the credentials of the run. It returns an error if this and others show that the
@@ -148,7 +151,7 @@ func (s *session) hasEnded(operation *document.Operation, request scenario.Reque
 	if how == credentialsEnd {
 		return s.state.noMore()
 	}
-	s.steps = &steps{all: []scenario.Interaction{change, x}} // what came between does not matter
+	s.steps.keep(change, x) // what came between does not matter
 	return scenario.Broken{
 		Cause:   scenario.Cause{Kind: scenario.BreaksService, Operation: s.judge().Name(change)},
 		Rank:    scenario.Crash,
@@ -163,7 +166,9 @@ func (s *session) statusOf(request scenario.Request) int {
 	if err != nil {
 		return 0
 	}
-	sent, err := s.newRequest(s.ctx, request, credentials)
+	ctx, cancel := context.WithTimeout(s.ctx, s.timeout())
+	defer cancel()
+	sent, err := s.newRequest(ctx, request, credentials)
 	if err != nil {
 		return 0
 	}
@@ -180,6 +185,8 @@ func (r *Runner) Ended() string {
 	if why == "" {
 		return ""
 	}
+	r.state.mu.Lock()
+	defer r.state.mu.Unlock()
 	advice := "exclude " + r.judge().Name(*r.state.ended) + " (--exclude)"
 	if r.state.how == credentialsEnd {
 		advice += ", or give credentials of another user"

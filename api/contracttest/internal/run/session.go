@@ -69,6 +69,13 @@ func (s *steps) add(x scenario.Interaction) {
 	s.all = s.all[max(0, len(s.all)-mostSteps):]
 }
 
+// keep forgets all steps but some.
+func (s *steps) keep(some ...scenario.Interaction) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all = some
+}
+
 // shown returns the steps. Of a long test they are the first creates and the last steps.
 func (s *steps) shown() (some []scenario.Interaction) {
 	s.mu.Lock()
