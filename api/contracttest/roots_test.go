@@ -141,6 +141,34 @@ paths:
 	}
 }
 
+// Reads that fail for what does not exist are one cause, and a write that fails there is another one.
+func TestRootsOfReads(t *testing.T) {
+	t.Parallel()
+	document := "openapi: 3.0.3\ninfo: {title: t, version: '1'}\npaths:\n"
+	mux := http.NewServeMux()
+	for _, operation := range []string{"get /pots/{id}", "get /pots/{id}/label", "get /pots/{id}/plants/{plant}", "post /pots/{id}/turn"} {
+		method, path, _ := strings.Cut(operation, " ")
+		document += fmt.Sprintf("  %s:\n    %s: {parameters: [{name: id, in: path, required: true, schema: {type: string}}", path, method)
+		if strings.HasSuffix(path, "{plant}") {
+			document += ", {name: plant, in: path, required: true, schema: {type: string}}"
+		}
+		document += "], responses: {'200': {description: ok}, '404': {description: none}}}\n"
+		mux.HandleFunc(strings.ToUpper(method)+" "+path, func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusInternalServerError)
+		})
+	}
+	contract, err := contracttest.New([]byte(document), contracttest.Options{Seed: 1})
+	must.NoError(t, err)
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	report, err := contract.Run(t.Context(), contracttest.Target{URL: server.URL})
+	must.NoError(t, err)
+	want := []string{"GET /pots/{id}/plants/{plant} responds with 500", "POST /pots/{id}/turn responds with 500", "reads of /pots/{} and below it give 500"}
+	if got := causesOf(report); !slices.Equal(got, want) {
+		t.Errorf("the causes are %q, want %q", got, want)
+	}
+}
+
 // One mistake in what several operations respond with is one cause: a response that has another form than the document says, a
 // parameter that is not read, and a default that describes failures and is sent as a success.
 func TestRootsOfForms(t *testing.T) {

@@ -61,6 +61,7 @@ var plainCauses = map[scenario.CauseKind]string{
 	scenario.CredentialsCrash:     "wrong credentials give STATUS",
 	scenario.ParameterCrash:       "a value of parameter PLACE gives STATUS",
 	scenario.PathCrash:            "a path with VALUE gives STATUS",
+	scenario.ReadsCrash:           "reads of PLACE and below it give STATUS",
 	scenario.BodyCrash:            "the body TEXT gives STATUS",
 	scenario.AnnouncedBodyCrash:   "the media type VALUE without a body gives STATUS",
 	scenario.NoResponse:           "OPERATION gives no response",

@@ -30,6 +30,7 @@ const (
 	CredentialsCrash     CauseKind = "credentials-crash"
 	ParameterCrash       CauseKind = "parameter-crash"
 	PathCrash            CauseKind = "path-crash"
+	ReadsCrash           CauseKind = "reads-crash"
 	BodyCrash            CauseKind = "body-crash"
 	AnnouncedBodyCrash   CauseKind = "announced-body-crash"
 	NoResponse           CauseKind = "no-response"

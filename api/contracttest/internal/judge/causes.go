@@ -70,16 +70,17 @@ func (j *Judge) crash(x scenario.Interaction, asked Asked) (cause, root scenario
 	own := CrashOf(j.nameWithoutSlash(x), x.Status)
 	why := asked.Violation
 	always, _ := j.failing.Load(j.Name(x))
+	isOfMember := asked.Promise.Kind == scenario.BodyKeyword && asked.Promise.Place != ""
 	switch {
-	case always == x.Status, x.Status == http.StatusServiceUnavailable: // not because of what was changed
+	case x.Status == http.StatusServiceUnavailable:
 		return own, rootOfCrash(x)
-	case asked.Promise.Kind == scenario.BodyKeyword && asked.Promise.Place != "":
-		return own, cmp.Or(rootOfCrash(x), j.rootOfComponent(x))
+	case always == x.Status, isOfMember: // not because of what was changed, or of what reads the whole body
+		return own, j.rootOfOperation(x)
 	case why == nil && asked.Promise.Kind == scenario.ParameterKeyword: // one mistake fails on valid values and on others
 		name, _, _ := strings.Cut(asked.Promise.Place, "/")
 		return own, rootOfParameter(x, "", name)
 	case why == nil:
-		return own, rootOfCrash(x)
+		return own, j.rootOfOperation(x)
 	case why.IsOfCredentials():
 		return scenario.Cause{Kind: scenario.CredentialsCrash, Status: x.Status}, root
 	case why.Kind == scenario.InvalidParameter:
@@ -118,6 +119,25 @@ func (j *Judge) rootOfComponent(x scenario.Interaction) scenario.Cause {
 		return scenario.Cause{}
 	}
 	return scenario.Cause{Kind: scenario.Crashes, Component: component, Status: x.Status}
+}
+
+// rootOfOperation is the root of crashes that are of operations as they are, or nothing: the message, what is read, or what is
+// sent.
+func (j *Judge) rootOfOperation(x scenario.Interaction) scenario.Cause {
+	return cmp.Or(rootOfCrash(x), j.rootOfReads(x), j.rootOfComponent(x))
+}
+
+// rootOfReads is the root of crashes of reads of one path, whatever is read below it, or nothing: they load what the path names,
+// and fail if it does not exist. Writes do more than that.
+//
+//	GET /pots/{potId}/label, GET /pots/{id}/plants/count   /pots/{}
+func (j *Judge) rootOfReads(x scenario.Interaction) scenario.Cause {
+	operation := j.Document.Serving(x.Method, x.Path)
+	if operation == nil || x.Method != http.MethodGet || len(operation.PathNames) == 0 {
+		return scenario.Cause{}
+	}
+	named := operation.Prefix(len(operation.PathNames) - 1)
+	return scenario.Cause{Kind: scenario.ReadsCrash, Place: named, Status: x.Status}
 }
 
 // longestShared is the length of the longest body that tests send to all operations, such as []. A longer one is made from the
