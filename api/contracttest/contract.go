@@ -261,7 +261,7 @@ func (c *Contract) Report() Report {
 		Seed:     c.seed,
 		Stub:     c.plan.Resources.Stub(),
 
-		Warnings:    []string{c.runner.Ended(), c.runner.NotWaitedFor()},
+		Warnings:    []string{c.runner.Ended(), c.runner.NotWaitedFor(), c.runner.Left()},
 		NotInferred: c.plan.Resources.NotInferred(),
 	}
 	for _, operation := range c.document.Operations {

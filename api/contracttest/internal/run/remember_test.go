@@ -75,7 +75,8 @@ func create(id int64) part {
 	return creating(&scenario.Thing{Creator: "createPot", ID: id, Sent: map[string]any{}})
 }
 
-// What tests have created and not deleted is removed at the end of a run, once, unless it is interrupted.
+// What tests have created and not deleted is removed at the end of a run, unless it is interrupted. What is left is told, and
+// the next run asks for its removal again.
 func TestRemoveCreated(t *testing.T) {
 	t.Parallel()
 	canceled, cancel := context.WithCancel(t.Context())
@@ -86,14 +87,15 @@ func TestRemoveCreated(t *testing.T) {
 		ctx   context.Context
 		steps []part
 		want  string
+		left  string
 	}{
-		"nothing":        {t.Context(), nil, ""},
-		"two":            {t.Context(), []part{create(8), create(7)}, "DELETE /pots/7 , DELETE /pots/8 "},
-		"deleted before": {t.Context(), []part{create(7), create(8), step("DELETE", "/pots/7", scenario.Expectation{})}, "DELETE /pots/8 "},
-		"not deleted":    {t.Context(), []part{create(9), step("DELETE", "/pots/9", scenario.Expectation{})}, "DELETE /pots/9 "},
-		"replaced":       {t.Context(), []part{create(7), step("PUT", "/pots/7", scenario.Expectation{})}, "DELETE /pots/7 "},
-		"interrupted":    {canceled, []part{create(7)}, ""},
-		"out of time":    {late, []part{create(7)}, "DELETE /pots/7 "},
+		"nothing":        {t.Context(), nil, "", ""},
+		"two":            {t.Context(), []part{create(8), create(7)}, "DELETE /pots/7 , DELETE /pots/8 ", ""},
+		"deleted before": {t.Context(), []part{create(7), create(8), step("DELETE", "/pots/7", scenario.Expectation{})}, "DELETE /pots/8 ", ""},
+		"not deleted":    {t.Context(), []part{create(9), step("DELETE", "/pots/9", scenario.Expectation{})}, "DELETE /pots/9 , DELETE /pots/9 ", "1"},
+		"replaced":       {t.Context(), []part{create(7), step("PUT", "/pots/7", scenario.Expectation{})}, "DELETE /pots/7 ", ""},
+		"interrupted":    {canceled, []part{create(7)}, "", "1"},
+		"out of time":    {late, []part{create(7)}, "DELETE /pots/7 ", ""},
 	} {
 		runner := deletable(t)
 		target := &recorded{service: keeping(http.StatusNotFound)}
@@ -105,6 +107,9 @@ func TestRemoveCreated(t *testing.T) {
 		}
 		if got := strings.Join(target.sent[before:], ", "); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+		if count, _, _ := strings.Cut(runner.Left(), " "); count != c.left {
+			t.Errorf("%s: %q are left, want %q", name, count, c.left)
 		}
 	}
 }

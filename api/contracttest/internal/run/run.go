@@ -28,11 +28,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
@@ -66,7 +68,8 @@ type Runner struct {
 
 	hangs  hangs
 	state  serviceState
-	closed sync.Map // operations that have asked for credentials when none were given
+	closed sync.Map     // operations that have asked for credentials when none were given
+	left   atomic.Int64 // see Left
 }
 
 // judge is that of the plan: tests and responses are judged by the same document.
@@ -113,9 +116,10 @@ func (s *session) run() scenario.Outcome {
 const removeTimeout = 30 * time.Second
 
 // RemoveCreated removes what tests have created and not deleted, as far as the document has a DELETE for it. What the second user has
-// created, its own runner removes, which knows that alone and has no further users. What is not removed breaks no promise. A run
-// that is interrupted does not wait for it.
+// created, its own runner removes, which knows that alone and has no further users. What is not removed breaks no promise: Left
+// says how much that is. A run that is interrupted does not wait for it.
 func (r *Runner) RemoveCreated(ctx context.Context, target Target) {
+	defer func() { r.left.Store(int64(len(r.Plan.World.Created()))) }()
 	switch ended := ctx.Err(); {
 	case errors.Is(ended, context.Canceled):
 		return
@@ -127,7 +131,7 @@ func (r *Runner) RemoveCreated(ctx context.Context, target Target) {
 	if other := r.Users[scenario.Other]; other != nil {
 		other.RemoveCreated(ctx, Target{URL: target.URL, Transport: target.Transport})
 	}
-	left := r.Plan.World.TakeCreated()
+	left := r.Plan.World.Created()
 	for _, path := range slices.Sorted(maps.Keys(left)) {
 		s := r.newSession(ctx, target, path)
 		if call, isPossible := s.draft.Removal(left[path]); isPossible {
@@ -137,6 +141,18 @@ func (r *Runner) RemoveCreated(ctx context.Context, target Target) {
 			}
 		}
 	}
+}
+
+// Left says how much of what tests have created RemoveCreated has left at the service, or nothing.
+func (r *Runner) Left() string {
+	count := r.left.Load()
+	if other := r.Users[scenario.Other]; other != nil {
+		count += other.left.Load()
+	}
+	if count == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of the things that tests have created are left: there was no time to delete them, or the service has not", count)
 }
 
 // conclude adds what was noted, and the error with which a test has ended, to the failures, unless a doubt about one of them turns

@@ -12,6 +12,7 @@ package world
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -249,11 +250,9 @@ func (w *World) NeverFound(path string) string {
 	return ""
 }
 
-// TakeCreated returns what was created and not deleted since, by the path at which it can be deleted, and forgets it.
-func (w *World) TakeCreated() map[string]*scenario.Thing {
+// Created returns what was created and not deleted since, by the path at which it can be deleted.
+func (w *World) Created() map[string]*scenario.Thing {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	left := w.created
-	w.created = map[string]*scenario.Thing{}
-	return left
+	return maps.Clone(w.created)
 }
