@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -17,6 +18,7 @@ import (
 //     right.
 //   - It breaks the service: with a setting that is stored and cannot be read again, each request fails. That is one mistake, of
 //     the operation that has stored it.
+//   - It ends the service: see restart.go.
 //
 // So where credentials are refused, or something fails, after something has changed, GETs that were accepted before are sent
 // again. If they are refused or fail, too, the run ends.
@@ -29,6 +31,8 @@ type serviceState struct {
 	checked   map[ending]*scenario.Interaction // the change after which it was still well
 	ended     *scenario.Interaction            // the change after which it was not
 	how       ending
+	responded bool                  // to any request
+	silent    *scenario.Interaction // the last request without a response, if no other one has had one since
 }
 
 // witness is a GET that was accepted with the credentials of the run.
@@ -44,6 +48,7 @@ type ending string
 const (
 	credentialsEnd ending = "the service no longer accepted the credentials"
 	breaks         ending = "every request failed"
+	gone           ending = "the service accepted no connection"
 )
 
 const (
@@ -71,7 +76,7 @@ func (s *serviceState) noMore() scenario.NotTested {
 	if s.ended == nil {
 		return ""
 	}
-	return scenario.NotTested(fmt.Sprintf("after %s %s %s", s.ended.Method, s.ended.Path, s.how))
+	return scenario.NotTested(fmt.Sprintf("after %s %.80s %s", s.ended.Method, s.ended.Path, s.how))
 }
 
 // noteAccepted notes an accepted request: as the last change, or as a witness.
@@ -127,6 +132,35 @@ func (s *serviceState) end(how ending) scenario.Interaction {
 	defer s.mu.Unlock()
 	s.ended, s.how = s.checked[how], how
 	return *s.ended
+}
+
+// noteResponse notes that the service is there, and has not ended.
+func (s *serviceState) noteResponse() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.responded, s.silent = true, nil
+}
+
+// hasResponded reports whether the service has ever been there.
+func (s *serviceState) hasResponded() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.responded
+}
+
+// noteSilent notes a request without a response.
+func (s *serviceState) noteSilent(x scenario.Interaction) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.silent = &x
+}
+
+// endGone notes that the service is gone since the last request without a response, or else since this one, for which it accepts no
+// connection: package http sends a GET again on its own if the service ends without a response.
+func (s *serviceState) endGone(x scenario.Interaction) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended, s.how = cmp.Or(s.silent, &x), gone
 }
 
 // hasEnded notes the response to a request with the credentials of the run. It returns an error if this and others show that the

@@ -42,7 +42,7 @@ func TestNoResponse(t *testing.T) {
 		"closed once":  {io.EOF, 1, 2, "kept"},
 		"closed twice": {io.EOF, 2, 2, "0 getPot gives no response: EOF"},
 		"reset once":   {syscall.ECONNRESET, 1, 2, "kept"},
-		"refused":      {fmt.Errorf("dial: %w", syscall.ECONNREFUSED), 2, 1, "0 the service accepts no connection: dial: connection refused"},
+		"refused":      {fmt.Errorf("dial: %w", syscall.ECONNREFUSED), 2, 1, "0 the service accepts no connection: connection refused, for 0s"},
 		"broken":       {errors.New("malformed"), 2, 1, "0 getPot gives no response: malformed"},
 	} {
 		service := &failing{with: c.with, times: c.times}

@@ -28,13 +28,13 @@ const limited scenario.NotTested = "the service limits requests (429): raise the
 
 // sendWhenAllowed sends a request, and again while the service responds that there are too many.
 func (s *session) sendWhenAllowed(request scenario.Request) error {
-	err := s.send(request)
+	err := s.sendWhenBack(request)
 	for try := 1; try < mostTries && err == limited; try++ {
 		wait := retryAfter(s.last.Header)
 		if wait > mostWait || !sleep(s.ctx, wait) {
 			break
 		}
-		err = s.send(request)
+		err = s.sendWhenBack(request)
 	}
 	return err
 }

@@ -16,15 +16,13 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
-// refusesConnections is the cause of all failures of a service that has ended.
-var refusesConnections = scenario.Cause{Kind: scenario.RefusesConnections}
-
 // NotWritten is why the promises of an operation cannot be tried before it is written.
 func NotWritten(operationID string, status int) scenario.NotTested {
 	return scenario.NotTested(fmt.Sprintf("%s is not written yet: it responds with %d", operationID, status))
 }
 
-// send sends a request, once, and judges the response. Its error says why the test must not go on; [limited]: send it again later.
+// send sends a request, once, and judges the response. Its error says why the test must not go on; [limited] and [refused]: send
+// it again later.
 func (s *session) send(request scenario.Request) error {
 	if why := s.state.noMore(); why != "" {
 		return why
@@ -65,9 +63,14 @@ func (s *session) send(request scenario.Request) error {
 	}
 	if err != nil {
 		s.last = x
+		if errors.Is(err, syscall.ECONNREFUSED) {
+			return refused
+		}
 		s.steps.add(x)
+		s.state.noteSilent(x)
 		return s.noResponse(silent, request, err, time.Since(begin).Round(time.Second))
 	}
+	s.state.noteResponse()
 	s.hangs.responded(silent.Operation, request, response.StatusCode, time.Since(begin))
 	x.Receive(response.StatusCode, response.Header, received)
 	return s.noteResponse(operation, request, x)
@@ -114,8 +117,6 @@ func (s *session) inTime(within time.Duration) time.Duration {
 func (s *session) noResponse(cause scenario.Cause, request scenario.Request, why error, waited time.Duration) error {
 	rank := scenario.Crash
 	switch {
-	case errors.Is(why, syscall.ECONNREFUSED):
-		cause = refusesConnections
 	case s.ctx.Err() != nil:
 		s.hangs.noteWait(request, waited)
 		return scenario.NotTested("the run has ended before there was a response")
