@@ -41,6 +41,7 @@ func TestRightServices(t *testing.T) {
 		"tokens":                 {service: messages, header: http.Header{"X-Key": {"client"}}},
 		"reports":                {service: reports},
 		"media-type-parameters":  {service: cups},
+		"calls":                  {service: calls},
 	} {
 		document, err := os.ReadFile("testdata/believed/" + name + ".yaml")
 		must.NoError(t, err)

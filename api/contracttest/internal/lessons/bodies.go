@@ -151,7 +151,7 @@ func (f *filler) member(property *schema.Schema, value any, place string, levels
 	switch {
 	case known != nil && isPlaceholder:
 		return listIfArray(property, known)
-	case !isReference && f.mayBeFresh(property, value):
+	case (!isReference || f.isOwn(world.Singular(name))) && f.mayBeFresh(property, value):
 		return f.values.Fresh(property, []any{value})
 	}
 	return f.within(property, value, place, levels-1)

@@ -97,6 +97,7 @@ var filledBodies = []filledBody{
 	{name: "a new text of its own", operation: "createNote", lesson: Lesson{NeedsFresh: true}, body: `{"mood":"good","text":"Ficus 7"}`, want: `{"mood":"good","text":"value1000001"}`},
 	{name: "no new text of a test", lesson: Lesson{NeedsFresh: true}, body: `{"note":"own"}`, want: `{"note":"own"}`},
 	{name: "no new reference", lesson: Lesson{NeedsFresh: true}, body: `{"customer_id":"Ficus"}`, want: `{"customer_id":"Ficus"}`, needs: "customer_id"},
+	{name: "its own new name", lesson: Lesson{NeedsFresh: true}, body: `{"order_name":"Ficus"}`, want: `{"order_name":"value1000001"}`, needs: "order_name"},
 	{name: "no new text where anything may be", lesson: Lesson{NeedsFresh: true}, body: `{"free":"Ficus"}`, want: `{"free":"Ficus"}`},
 	{name: "no new number", lesson: Lesson{NeedsFresh: true}, body: `{"note":1}`, want: `{"note":1}`},
 	{name: "no number where a text is empty", lesson: Lesson{NeedsFresh: true}, body: `{"empty":1}`, want: `{"empty":1}`},

@@ -42,6 +42,7 @@ const (
 	refusedWithout    scenario.NotTested = "the request is refused without this value, too, for a reason that the document does not say"
 	refusedBeside     scenario.NotTested = "it is refused only beside other values, or at another time, and the document does not say which"
 	refusesNegative   scenario.NotTested = "the service refuses -1, too, and the document has no minimum"
+	refusedNow        scenario.NotTested = "the plainest request, which was accepted before, is refused now, too"
 	refusesOneBoolean scenario.NotTested = "it is refused with one of true and false alone, and the document does not say when"
 )
 
@@ -74,10 +75,24 @@ func (s *surroundings) confirm(sent scenario.Request) error {
 
 // controls are the controls of the value that a test is about.
 func (s *surroundings) controls(sent scenario.Request) []control {
-	if s.promise.Kind == scenario.ParameterKeyword {
+	switch s.promise.Kind {
+	case scenario.ParameterKeyword:
 		return s.parameterControls(s.named())
+	case scenario.BodyKeyword:
+		return append(s.plainControl(), s.bodyControls(sent, s.memberIn(sent))...)
 	}
-	return s.bodyControls(sent, s.memberIn(sent))
+	return s.plainControl()
+}
+
+// plainControl is the request with the plainest body: a name that a create has taken, or what a call has deleted, is the reason for
+// each refusal after it.
+func (s *surroundings) plainControl() []control {
+	plain, _ := s.filled(s.Draft)
+	mediaType, described := s.Operation.Body()
+	plain.header = plain.header.Clone()
+	plain.header.Set("Content-Type", mediaType)
+	plain.body, _ = s.Lessons.Body(s.Operation, jsonvalue.Encode(s.Draft.Values.Base(described)), "")
+	return []control{{[]scenario.Request{plain.request(s.thing)}, noneAccepted, refusedNow}}
 }
 
 const (
@@ -112,10 +127,13 @@ var wrongValue = []int{http.StatusBadRequest, http.StatusUnprocessableEntity}
 // canBeConfirmed reports whether a valid request was refused with a status that may be about the one value that the test is
 // about, in the body, the query or the path. Then other requests can show whether it is.
 func (s *surroundings) canBeConfirmed(status int) bool {
+	isOfWholeBody := slices.Contains([]scenario.PromiseKind{scenario.MediaTypeOfBody, scenario.BodyExample}, s.promise.Kind)
 	isOfPlace := s.promise.Place != "" || s.promise.Keyword == "additionalProperties"
 	switch {
 	case s.promise.Duty != scenario.MustAccept || !isOfPlace:
 		return false
+	case isOfWholeBody:
+		return slices.Contains(wrongValue, status)
 	case s.promise.Kind == scenario.BodyKeyword:
 		return slices.Contains(wrongValue, status) && s.Operation.HasJSON()
 	case s.promise.Kind == scenario.ParameterKeyword:
