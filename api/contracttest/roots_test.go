@@ -1,6 +1,7 @@
 package contracttest_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -166,6 +167,55 @@ func TestRootsOfReads(t *testing.T) {
 	want := []string{"GET /pots/{id}/plants/{plant} responds with 500", "POST /pots/{id}/turn responds with 500", "reads of /pots/{} and below it give 500"}
 	if got := causesOf(report); !slices.Equal(got, want) {
 		t.Errorf("the causes are %q, want %q", got, want)
+	}
+}
+
+// A failure on a value in a component is one cause, however deep the bodies of several operations have the component.
+func TestRootsOfComponents(t *testing.T) {
+	t.Parallel()
+	document := `openapi: 3.0.3
+info: {title: t, version: '1'}
+components: {schemas: {Pot: {type: object, required: [tags], properties: {tags: {type: array, items: {type: string, maxLength: 5}}}}}}
+paths:
+`
+	for path, body := range map[string]string{
+		"/pots":  "{$ref: '#/components/schemas/Pot'}",
+		"/plans": "{type: object, required: [pot], properties: {pot: {$ref: '#/components/schemas/Pot'}}}",
+	} {
+		document += fmt.Sprintf(`
+  %s:
+    post:
+      requestBody: {required: true, content: {application/json: {schema: %s}}}
+      responses: {'200': {description: ok}, '400': {description: wrong}}
+`, path, body)
+	}
+	contract, err := contracttest.New([]byte(document), contracttest.Options{Seed: 1})
+	must.NoError(t, err)
+	mux := http.NewServeMux()
+	failing := func(w http.ResponseWriter, r *http.Request) {
+		type pot struct{ Tags []string }
+		var body struct {
+			pot
+			Pot pot
+		}
+		if wrong := json.NewDecoder(r.Body).Decode(&body); wrong != nil {
+			w.WriteHeader(http.StatusBadRequest)
+		}
+		for _, tag := range slices.Concat(body.Tags, body.Pot.Tags) {
+			if utf8.RuneCountInString(tag) > 5 {
+				w.WriteHeader(http.StatusInternalServerError)
+			}
+		}
+	}
+	mux.HandleFunc("POST /pots", failing)
+	mux.HandleFunc("POST /plans", failing)
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	report, err := contract.Run(t.Context(), contracttest.Target{URL: server.URL})
+	must.NoError(t, err)
+	crashes := slices.DeleteFunc(causesOf(report), func(cause string) bool { return !strings.Contains(cause, "500") })
+	if want := []string{"Pot in requests gives 500"}; !slices.Equal(crashes, want) {
+		t.Errorf("the causes are %q, want %q", crashes, want)
 	}
 }
 

@@ -75,12 +75,12 @@ func (j *Judge) crash(x scenario.Interaction, asked Asked) (cause, root scenario
 	case x.Status == http.StatusServiceUnavailable:
 		return own, rootOfCrash(x)
 	case always == x.Status, isOfMember: // not because of what was changed, or of what reads the whole body
-		return own, j.rootOfOperation(x)
+		return own, j.rootOfOperation(x, asked.Promise)
 	case why == nil && asked.Promise.Kind == scenario.ParameterKeyword: // one mistake fails on valid values and on others
 		name, _, _ := strings.Cut(asked.Promise.Place, "/")
 		return own, rootOfParameter(x, "", name)
 	case why == nil:
-		return own, j.rootOfOperation(x)
+		return own, j.rootOfOperation(x, asked.Promise)
 	case why.IsOfCredentials():
 		return scenario.Cause{Kind: scenario.CredentialsCrash, Status: x.Status}, root
 	case why.Kind == scenario.InvalidParameter:
@@ -112,9 +112,10 @@ func rootOfParameter(x scenario.Interaction, in, name string) scenario.Cause {
 	return scenario.Cause{Kind: scenario.ParameterCrash, Place: family, Status: x.Status}
 }
 
-// rootOfComponent is the root of crashes on a member of a body, or nothing: operations that take one component share what reads it.
-func (j *Judge) rootOfComponent(x scenario.Interaction) scenario.Cause {
-	component := schema.PlaceOf(j.describedRequest(x), "").Component
+// rootOfComponent is the root of crashes on a place in a body, or nothing: operations that take one component, be it deep within
+// their bodies, share what reads it.
+func (j *Judge) rootOfComponent(x scenario.Interaction, place string) scenario.Cause {
+	component := schema.PlaceOf(j.describedRequest(x), place).Component
 	if component == "" {
 		return scenario.Cause{}
 	}
@@ -123,8 +124,12 @@ func (j *Judge) rootOfComponent(x scenario.Interaction) scenario.Cause {
 
 // rootOfOperation is the root of crashes that are of operations as they are, or nothing: the message, what is read, or what is
 // sent.
-func (j *Judge) rootOfOperation(x scenario.Interaction) scenario.Cause {
-	return cmp.Or(rootOfCrash(x), j.rootOfReads(x), j.rootOfComponent(x))
+func (j *Judge) rootOfOperation(x scenario.Interaction, of scenario.Promise) scenario.Cause {
+	place := ""
+	if of.Kind == scenario.BodyKeyword {
+		place = of.Place
+	}
+	return cmp.Or(rootOfCrash(x), j.rootOfReads(x), j.rootOfComponent(x, place))
 }
 
 // rootOfReads is the root of crashes of reads of one path, whatever is read below it, or nothing: they load what the path names,
