@@ -219,6 +219,34 @@ paths:
 	}
 }
 
+// Dates that lack their time zone in many components are one cause, also where the document allows null beside them.
+func TestRootsOfFormats(t *testing.T) {
+	t.Parallel()
+	const document = `openapi: 3.1.0
+info: {title: t, version: '1'}
+components:
+  schemas:
+    Pot: {type: object, properties: {made: {type: string, format: date-time}, body: {anyOf: [{$ref: '#/components/schemas/Body'}, {type: 'null'}]}}}
+    Body: {type: object, properties: {moved: {anyOf: [{type: 'null'}, {type: string, format: date-time}]}, count: {type: integer}}}
+paths:
+  /pot: {get: {operationId: pot, responses: {'200': {description: ok, content: {application/json: {schema: {$ref: '#/components/schemas/Pot'}}}}}}}
+`
+	contract, err := contracttest.New([]byte(document), contracttest.Options{Seed: 1})
+	must.NoError(t, err)
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /pot", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"made":"2026-11-20T09:00:00","body":{"moved":"2026-11-20T09:00:00","count":1}}`))
+	})
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	report, err := contract.Run(t.Context(), contracttest.Target{URL: server.URL})
+	must.NoError(t, err)
+	if got, want := causesOf(report), []string{"responses have values without their format: date-time"}; !slices.Equal(got, want) {
+		t.Errorf("the causes are %q, want %q", got, want)
+	}
+}
+
 // One mistake in what several operations respond with is one cause: a response that has another form than the document says, a
 // parameter that is not read, and a default that describes failures and is sent as a success.
 func TestRootsOfForms(t *testing.T) {

@@ -219,12 +219,14 @@ func acceptedNoBody(c scenario.Cause) string {
 	return c.Operation + " succeeds without a body"
 }
 
-// wrongBody is the cause of a wrong body of a response. Roots have a Value, or are that many responses have null.
+// wrongBody is the cause of a wrong body of a response. Roots have a Value, or are of all responses: null, or a format.
 func wrongBody(c scenario.Cause) string {
 	of := inResponses(c)
 	switch {
 	case c.Value != "":
 		return c.Value + " in responses is not what the document says"
+	case of == "" && c.Keyword == "format":
+		return "responses have values without their format: " + c.Place
 	case of == "":
 		return "responses have null where the document does not allow it"
 	case c.Kind == scenario.WrongForm:

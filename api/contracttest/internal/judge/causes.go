@@ -221,8 +221,8 @@ func undocumentedSuccess(operation string, status int) (cause, root scenario.Cau
 // operation. Bodies of failures, and those that several operations describe alike, are of no operation, because they are mostly
 // made in one place of a service.
 //
-// The root is that the whole object has another form, unless the fault is a null: that is mostly a setting of the library that
-// writes the JSON.
+// The root is that the whole object has another form, unless the fault is a null, or a format: these are mostly settings of the
+// library that writes the JSON, as dates without a time zone are.
 func (j *Judge) ofBody(fault scenario.Fault, x scenario.Interaction) (cause, root scenario.Cause) {
 	cause = scenario.Cause{Kind: scenario.WrongBody, Keyword: fault.Keyword}
 	if place := j.placeInResponse(fault, x); place.Component != "" {
@@ -236,9 +236,12 @@ func (j *Judge) ofBody(fault scenario.Fault, x scenario.Interaction) (cause, roo
 		}
 	}
 	root = scenario.Cause{Kind: scenario.WrongForm, Operation: cause.Operation, Component: cause.Component, Status: cause.Status}
+	format := schema.FormatAt(j.describedResponse(x), pointerOf(fault))
 	switch {
 	case fault.Keyword == "nullable":
 		root = scenario.Cause{Kind: scenario.WrongBody, Keyword: fault.Keyword}
+	case fault.Keyword == "format" && format != "":
+		root = scenario.Cause{Kind: scenario.WrongBody, Keyword: fault.Keyword, Place: format}
 	case string(bytes.TrimSpace(x.Body)) == "{}": // in place of what does not exist, or was not found
 		root = scenario.Cause{Kind: scenario.WrongForm, Value: "{}"}
 	}

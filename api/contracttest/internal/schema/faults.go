@@ -3,6 +3,7 @@ package schema
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -36,14 +37,20 @@ type faultReader struct {
 }
 
 // read reads a node of the tree. A node that only groups others is no fault, but they are. A choice is a fault, and what its
-// branches find is none.
+// branches find is none, unless one branch alone takes values of this type: of {anyOf: [Pot, null]}, Pot was meant.
 func (r *faultReader) read(broken *jsonschema.ValidationError) {
 	at := broken.InstanceLocation
-	switch wrong := broken.ErrorKind.(type) {
-	case *kind.Schema, *kind.Group, *kind.Reference, *kind.AllOf:
+	if isGroup(broken) {
 		for _, cause := range broken.Causes {
 			r.read(cause)
 		}
+		return
+	}
+	if only := onlyOfType(broken); only != nil {
+		r.read(only)
+		return
+	}
+	switch wrong := broken.ErrorKind.(type) {
 	case *kind.Required:
 		for _, name := range wrong.Missing {
 			r.add(append(at, name), "required", "is missing")
@@ -58,6 +65,39 @@ func (r *faultReader) read(broken *jsonschema.ValidationError) {
 		text := wrong.LocalizedString(message.NewPrinter(language.English))
 		r.add(at, keyword, strings.TrimPrefix(text, keyword+": ")) // most texts begin with the keyword
 	}
+}
+
+// isGroup reports whether a node only groups others.
+func isGroup(broken *jsonschema.ValidationError) bool {
+	switch broken.ErrorKind.(type) {
+	case *kind.Schema, *kind.Group, *kind.Reference, *kind.AllOf:
+		return true
+	}
+	return false
+}
+
+// onlyOfType is what the only branch of a choice finds that takes values of this type, or nil.
+func onlyOfType(broken *jsonschema.ValidationError) (only *jsonschema.ValidationError) {
+	switch broken.ErrorKind.(type) {
+	case *kind.AnyOf, *kind.OneOf:
+	default:
+		return nil
+	}
+	isOther := func(branch *jsonschema.ValidationError) bool { return isOfOtherType(branch, len(broken.InstanceLocation)) }
+	branches := slices.DeleteFunc(slices.Clone(broken.Causes), isOther)
+	if len(branches) != 1 {
+		return nil
+	}
+	return branches[0]
+}
+
+// isOfOtherType reports whether a branch does not take values of the type that the one at a depth has.
+func isOfOtherType(branch *jsonschema.ValidationError, depth int) bool {
+	if isGroup(branch) {
+		return slices.ContainsFunc(branch.Causes, func(cause *jsonschema.ValidationError) bool { return isOfOtherType(cause, depth) })
+	}
+	_, isOfType := branch.ErrorKind.(*kind.Type)
+	return isOfType && len(branch.InstanceLocation) == depth
 }
 
 // keywordOfFalse is the keyword at the end of the location of a schema that forbids everything: that of a direction, or

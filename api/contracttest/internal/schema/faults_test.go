@@ -111,7 +111,9 @@ func TestFormats(t *testing.T) {
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	text := `{"type":"object","required":["a"],"properties":{"a":{"type":"string","maxLength":2},"b":{"type":"array","items":{"type":"integer"}},
-		"c":{"type":"string","writeOnly":true}},"additionalProperties":false}`
+		"c":{"type":"string","writeOnly":true},"d":{"oneOf":[{"type":"integer"},{"allOf":[{"type":"string","format":"date"}]}]},
+		"e":{"anyOf":[{"type":"string","maxLength":1},{"type":"string","format":"date"}]},
+		"f":{"anyOf":[{"type":"object","properties":{"g":{"type":"integer"}}},{"type":"array"}]}},"additionalProperties":false}`
 	wanted := schematest.Read(t, "3.0.3", "{Wanted: "+text+"}").Component("Wanted", schema.Received)
 	for value, want := range map[string]string{
 		`{"a":"xx","b":[1]}`:  "",
@@ -122,7 +124,12 @@ func TestFaults(t *testing.T) {
 		`{"a":"","b":[1.0]}`:  "body /b/0 format",
 		`{"a":"","c":""}`:     "body /c writeOnly",
 		`{"a":"","x":1}`:      "body additionalProperties",
-		`{"a":"xxx","b":1}`:   "body /a maxLength, body /b type",
+		// Of a choice one branch alone may take values of this type.
+		`{"a":"","d":"x"}`:       "body /d format",
+		`{"a":"","d":true}`:      "body /d oneOf",
+		`{"a":"","e":"xx"}`:      "body /e anyOf",
+		`{"a":"","f":{"g":"x"}}`: "body /f/g type",
+		`{"a":"xxx","b":1}`:      "body /a maxLength, body /b type",
 	} {
 		sent, err := jsonvalue.Decode([]byte(value))
 		must.NoError(t, err)

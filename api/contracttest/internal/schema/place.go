@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -43,6 +44,14 @@ func PlaceOf(root *Schema, pointer string) Place { return describedAt(root, poin
 
 // At returns the schema of what a JSON Pointer names in values of a schema, which may be nil.
 func At(root *Schema, pointer string) *Schema { return Of(describedAt(root, pointer).schema) }
+
+// FormatAt is the format of the texts that a JSON Pointer names in values of a schema, or nothing.
+func FormatAt(root *Schema, pointer string) (format string) {
+	for _, part := range describedAt(root, pointer).parts(nil) {
+		format = cmp.Or(format, FormatOf(part.schema))
+	}
+	return format
+}
 
 // describedAt follows a JSON Pointer.
 func describedAt(root *Schema, pointer string) described {
