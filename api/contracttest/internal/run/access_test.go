@@ -134,10 +134,13 @@ func TestAsksInVain(t *testing.T) {
 		"at no path, with any":      {"/nowhere", 401, scenario.Credentials{"query": "q"}, scenario.Access{}, "kept", 2},
 		"at no path, not found":     {"/nowhere", 404, nil, scenario.Access{}, "kept", 2},
 		"of what is not written":    {"/open", 501, nil, scenario.Access{}, "not tested: open is not written yet: it responds with 501", 2},
+		"of what need not be there": {"/extra", 501, nil, scenario.Access{}, "not tested: " + string(notHere), 2},
 		"of what cannot be written": {"/nowhere", 501, nil, scenario.Access{}, "kept", 2},
 	} {
 		runner := closedRunner(t, false)
-		runner.NotWritten = http.StatusNotImplemented
+		if c.path == "/open" {
+			runner.NotWritten = http.StatusNotImplemented
+		}
 		service := &carried{status: c.status}
 		for range 2 {
 			test := testOf(sending(scenario.Request{Method: "GET", Path: c.path, Header: http.Header{}, Access: c.access}))

@@ -209,7 +209,7 @@ func receiveEvent(body io.Reader) (received []byte, err error) {
 }
 
 // cannotTry returns why a response shows nothing, or nil: no credentials were given for what asks for them, or the operation is
-// not written yet. A service may ask for credentials before it says that it does not have a path.
+// not written yet, or not a part of this service. A service may ask for credentials before it says that it does not have a path.
 func (s *session) cannotTry(x scenario.Interaction, access scenario.Access) error {
 	serving := s.Plan.Document.Serving(x.Method, x.Path)
 	switch {
@@ -221,6 +221,10 @@ func (s *session) cannotTry(x scenario.Interaction, access scenario.Access) erro
 		return noCredentials
 	case x.Status == s.NotWritten:
 		return NotWritten(serving.ID, x.Status)
+	case x.Status == http.StatusNotImplemented && serving.Lists(x.Status):
+		return notHere
 	}
 	return nil
 }
+
+const notHere scenario.NotTested = "it responds with 501, which the document lists: the service does not have it here"
