@@ -219,7 +219,7 @@ func acceptedNoBody(c scenario.Cause) string {
 	return c.Operation + " succeeds without a body"
 }
 
-// wrongBody is the cause of a wrong body of a response. Roots have a Value, or are of all responses: null, or a format.
+// wrongBody is the cause of a wrong body of a response. Roots have a Value, or are of all responses: null, a format, or a member.
 func wrongBody(c scenario.Cause) string {
 	of := inResponses(c)
 	switch {
@@ -227,6 +227,8 @@ func wrongBody(c scenario.Cause) string {
 		return c.Value + " in responses is not what the document says"
 	case of == "" && c.Keyword == "format":
 		return "responses have values without their format: " + c.Place
+	case of == "" && c.Place != "":
+		return fmt.Sprintf("components in responses: %s %s", c.Place, saysOf(c.Keyword))
 	case of == "":
 		return "responses have null where the document does not allow it"
 	case c.Kind == scenario.WrongForm:

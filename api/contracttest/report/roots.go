@@ -15,6 +15,7 @@ import (
 // what is known need not change when a root shows in more places.
 func joined(causes []Cause) (all []Cause) {
 	underTypes(causes)
+	ofOneBase(causes)
 	byRoot := map[scenario.Cause][]Cause{}
 	for _, cause := range causes {
 		root := cause.First.Root
@@ -45,6 +46,22 @@ func underTypes(causes []Cause) {
 	for i, cause := range causes {
 		if root, has := roots[withoutKeyword(cause)]; has {
 			causes[i].First.Root = root
+		}
+	}
+}
+
+// ofOneBase changes the roots of what is wrong with one member in several components, where nothing else is wrong with these: most
+// have it from what they are all made of, such as a base class.
+func ofOneBase(causes []Cause) {
+	ofRoot := map[scenario.Cause]int{}
+	for _, cause := range causes {
+		ofRoot[cause.First.Root]++
+	}
+	for i, cause := range causes {
+		wrong := cause.First.Cause
+		isAlone := cause.First.Root.Kind == scenario.WrongForm && ofRoot[cause.First.Root] == 1
+		if isAlone && wrong.Component != "" && wrong.Place != "" {
+			causes[i].First.Root = scenario.Cause{Kind: scenario.WrongBody, Place: wrong.Place, Keyword: wrong.Keyword}
 		}
 	}
 }

@@ -71,6 +71,26 @@ func TestUnderTypes(t *testing.T) {
 	}
 }
 
+// A member that is wrong in several components is one cause, unless something else is wrong with one of them.
+func TestOfOneBase(t *testing.T) {
+	t.Parallel()
+	wrong := func(component, place string) scenario.Failure {
+		return scenario.Failure{
+			Cause: scenario.Cause{Kind: scenario.WrongBody, Component: component, Place: place, Keyword: "type"},
+			Root:  scenario.Cause{Kind: scenario.WrongForm, Component: component},
+		}
+	}
+	l := ledgerOf()
+	l.NoteFailures([]scenario.Failure{wrong("Pot", "/made"), wrong("Cup", "/made"), wrong("Jug", "/made"), wrong("Jug", "/size"), wrong("Mug", "/size")})
+	want := []string{
+		"Jug in responses: bodies are not as the document says", "Mug in responses: /size has another type",
+		"components in responses: /made has another type",
+	}
+	if got := causeTexts(l); !slices.Equal(got, want) {
+		t.Errorf("the causes are %q, want %q", got, want)
+	}
+}
+
 // A joined cause has all failures of its parts, the most frequent one first, and is named beside the promises that they
 // break.
 func TestWhole(t *testing.T) {

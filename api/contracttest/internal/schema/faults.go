@@ -83,7 +83,9 @@ func onlyOfType(broken *jsonschema.ValidationError) (only *jsonschema.Validation
 	default:
 		return nil
 	}
-	isOther := func(branch *jsonschema.ValidationError) bool { return isOfOtherType(branch, len(broken.InstanceLocation)) }
+	isOther := func(branch *jsonschema.ValidationError) bool {
+		return isOfOtherType(branch, len(broken.InstanceLocation))
+	}
 	branches := slices.DeleteFunc(slices.Clone(broken.Causes), isOther)
 	if len(branches) != 1 {
 		return nil
