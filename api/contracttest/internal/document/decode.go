@@ -107,14 +107,12 @@ func reportDuplicates(text []byte, report reporter) {
 		kind, length := decoder.StackIndex(decoder.StackDepth())
 		at := decoder.StackPointer()
 		isName := kind == '{' && length%2 == 1 // an object has names and values in turn
-		switch {
-		case isName && seen[at]:
+		if isName && seen[at] {
 			report(duplicateName, at.LastToken(), cmp.Or(string(at.Parent()), "it"))
 			// Names in it would have the pointers of those in the first one.
 			_ = decoder.SkipValue()
-		case isName:
-			seen[at] = true
 		}
+		seen[at] = true
 	}
 }
 
@@ -137,7 +135,7 @@ func tagNames(object *yaml.Node, report reporter) (kept []*yaml.Node) {
 	pairs := slices.Collect(slices.Chunk(object.Content, 2))
 	for _, pair := range slices.Backward(pairs) {
 		name := pair[0]
-		if isScalar(name) {
+		if isMerge := name.ShortTag() == "!!merge"; !isMerge { // << merges other objects
 			name.Tag = "!!str"
 			if last[name.Value] {
 				report(duplicateName, name.Value, fmt.Sprint("line ", name.Line))
@@ -148,9 +146,4 @@ func tagNames(object *yaml.Node, report reporter) (kept []*yaml.Node) {
 		kept = slices.Insert(kept, 0, pair...)
 	}
 	return kept
-}
-
-// isScalar reports whether a node has a value, and is not the name << that merges others.
-func isScalar(node *yaml.Node) bool {
-	return node.Kind == yaml.ScalarNode && node.ShortTag() != "!!merge"
 }
