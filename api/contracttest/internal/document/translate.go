@@ -20,8 +20,8 @@ type translator struct {
 	report  reporter
 }
 
-// tidy leaves out of the document itself what no test needs, and what is not of the type that it must have: the
-// version 1.0 is a number in YAML.
+// tidy gives the document the title and the version that it lacks, and reports paths that are not objects: the rest of the
+// engine reads them as if they were absent. The version 1.0 is a number in YAML.
 func (t *translator) tidy() {
 	info := jsonvalue.Object(t.root["info"])
 	title, _ := info["title"].(string)
@@ -30,18 +30,12 @@ func (t *translator) tidy() {
 		version = number.String()
 	}
 	t.root["info"] = map[string]any{"title": cmp.Or(title, "untitled"), "version": cmp.Or(version, "?")}
-	delete(t.root, "tags")
-	delete(t.root, "externalDocs")
-	items := map[string]any{}
 	for template, item := range jsonvalue.Object(t.root["paths"]) {
-		switch {
-		case jsonvalue.Object(item) != nil:
-			items[template] = item
-		case !strings.HasPrefix(template, "x-"):
+		isExtension := strings.HasPrefix(template, "x-")
+		if !isExtension && jsonvalue.Object(item) == nil {
 			t.report("%s: is not an object", template)
 		}
 	}
-	t.root["paths"] = items
 }
 
 // translate leaves out the members of the document itself that only OpenAPI 3.1 and 3.2 have and that no test is made from,
@@ -106,7 +100,6 @@ func (t *translator) walk(at string, node any) {
 			object[name] = t.library.Add(below, object[name])
 		case name == "itemSchema":
 			t.report("%s of OpenAPI 3.2", below)
-			delete(object, name)
 		case !isOfAuthor(name):
 			t.walk(below, object[name])
 		}
