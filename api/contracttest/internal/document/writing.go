@@ -67,10 +67,10 @@ func (w *writer) split(value any) bool {
 	items, separators := w.items(value)
 	_, isScalar := scalarText(value)
 	for _, item := range items {
-		text, isText := scalarText(item)
-		canBeSent := isText && allowedIn(w.parameter.In, text)
-		canBeRead := !strings.ContainsAny(text, separators) && (isScalar || text != "") // a,,b may have two items
-		if !canBeSent || !canBeRead {
+		text, _ := scalarText(item)       // what is no scalar has no text
+		hasText := isScalar || text != "" // a,,b may have two items
+		canBeRead := hasText && !strings.ContainsAny(text, separators)
+		if !canBeRead || !allowedIn(w.parameter.In, text) {
 			return false
 		}
 		w.parts = append(w.parts, w.escape(text))
