@@ -140,7 +140,7 @@ func (s swagger) withShared(own, shared []any) []any {
 // replaces reports whether a parameter replaces another one: it has the same name in the same place. Of bodies there is one.
 func (s swagger) replaces(one, other any) bool {
 	parameter, shared := jsonvalue.Object(jsonvalue.Resolve(s.root, one)), jsonvalue.Object(jsonvalue.Resolve(s.root, other))
-	isSamePlace := parameter["in"] != nil && parameter["in"] == shared["in"]
+	isSamePlace := parameter["in"] == shared["in"]
 	isSameName := parameter["in"] == "body" || parameter["name"] == shared["name"]
 	return isSamePlace && isSameName
 }
@@ -173,16 +173,12 @@ var styles = map[string]string{"ssv": "spaceDelimited", "pipes": "pipeDelimited"
 func convertedParameter(parameter map[string]any) map[string]any {
 	made := map[string]any{"schema": schemaIn(parameter)}
 	for _, name := range []string{"name", "in", "description", "required"} {
-		if parameter[name] != nil {
-			made[name] = parameter[name]
-		}
+		made[name] = parameter[name]
 	}
-	if parameter["in"] == "query" && parameter["type"] == "array" {
+	if parameter["in"] == "query" {
 		format := textAt(parameter, "collectionFormat")
 		made["explode"] = format == "multi"
-		if style := styles[format]; style != "" {
-			made["style"] = style
-		}
+		made["style"] = styles[format]
 	}
 	return made
 }
