@@ -44,20 +44,55 @@ func TestFind(t *testing.T) {
 		}
 	}
 	part := d.Operation("part")
-	for got, want := range map[string]string{
-		fmt.Sprint(part.PathValues("/things/a%2Fb/parts/c%20d/")):     "[a%2Fb c%20d]",
-		fmt.Sprint(part.PathValues("/things/7")):                      "[]",
-		fmt.Sprint(part.LastPathValue("/things/7/parts/c%20d/")):      "c d",
-		fmt.Sprint(part.LastPathValue("/things/7")):                   "<nil>",
-		fmt.Sprint(d.Operation("list").LastPathValue("/things")):      "<nil>",
-		fmt.Sprint(d.Operation("get").Parameter("path", "id").In):     "path",
-		fmt.Sprint(d.Operation("get").Parameter("query", "id")):       "<nil>",
-		fmt.Sprint(d.Scheme("other").Type, d.IsCredential("X-Key")):   "true",
-		fmt.Sprint(d.IsCredential("Cookie"), d.IsCredential("Other")): "true false",
-		fmt.Sprint(part.Prefix(-1)):                                   "",
+	for want, got := range map[string]any{
+		"the values [a%2Fb c%20d]":       part.PathValues("/things/a%2Fb/parts/c%20d/"),
+		"no values []":                   part.PathValues("/things/7"),
+		"the last value c d":             part.LastPathValue("/things/7/parts/c%20d/"),
+		"no last value <nil>":            part.LastPathValue("/things/7"),
+		"no value in a path <nil>":       d.Operation("list").LastPathValue("/things"),
+		"a parameter in path":            d.Operation("get").Parameter("path", "id").In,
+		"no parameter <nil>":             d.Operation("get").Parameter("query", "id"),
+		"an unknown scheme of type ":     d.Scheme("other").Type,
+		"a header with a key true":       d.IsCredential("X-Key"),
+		"a cookie true":                  d.IsCredential("Cookie"),
+		"a header without a key false":   d.IsCredential("Other"),
+		"before the first parameter is ": part.Prefix(-1),
 	} {
-		if got != want {
+		if !strings.HasSuffix(want, fmt.Sprint(" ", got)) {
 			t.Errorf("it is %q, want %q", got, want)
+		}
+	}
+}
+
+// What describes a media type is that with the same parameters, else the type itself, else a range with it.
+func TestContent(t *testing.T) {
+	t.Parallel()
+	content := Content{"text/csv; header=present": {Example: 1}, "text/csv": {Example: 2}, "text/*": {Example: 3}, "*/*": {Example: 4}}
+	for mediaType, want := range map[string]int{"Text/CSV;header=present": 1, "text/csv;header=absent": 2, "text/html": 3, "image/png": 4} {
+		if got := content.Get(mediaType); got.Example != want {
+			t.Errorf("%s is described by %v, want %d", mediaType, got.Example, want)
+		}
+	}
+	delete(content, "*/*")
+	if got := content.Get("image/png"); got != nil {
+		t.Errorf("an unknown type is described by %v", got.Example)
+	}
+}
+
+// A document of Swagger 2.0 has servers in parts.
+func TestServers(t *testing.T) {
+	t.Parallel()
+	for members, want := range map[string]string{
+		`"basePath": "/v1"`:   "/v1",
+		`"host": "a.example"`: "https://a.example",
+		`"host": "a.example", "basePath": "/v1", "schemes": ["http", "wss"]`: "http://a.example/v1 wss://a.example/v1",
+	} {
+		var urls []string
+		for _, server := range parsed(t, `{"swagger": "2.0", "paths": {}, `+members+`}`).Servers {
+			urls = append(urls, server.URL)
+		}
+		if got := strings.Join(urls, " "); got != want {
+			t.Errorf("with %s the servers are %s, want %s", members, got, want)
 		}
 	}
 }
@@ -140,7 +175,7 @@ func TestNoDocument(t *testing.T) {
 func TestFindExact(t *testing.T) {
 	t.Parallel()
 	text := "openapi: 3.0.3\ninfo: {title: Exact, version: '1'}\npaths:\n"
-	for _, template := range []string{"/t/{id}", "/t/{id}:cancel", "/t/mine", "/a/{x}/c", "/a/b/{y}", "/t/{id}/"} {
+	for _, template := range []string{"/t/{id}", "/t/{id}:cancel", "/t/mine", "/a/{x}/c", "/a/b/{y}", "/t/{id}/", "/{p}/f/g", "/e/{q}/{r}"} {
 		text += fmt.Sprintf("  %s: {get: {operationId: '%s', responses: {'200': {description: OK.}}}}\n", template, template)
 	}
 	text += "  /t/other: {post: {operationId: other, responses: {'200': {description: OK.}}}}\n"
@@ -149,6 +184,7 @@ func TestFindExact(t *testing.T) {
 	for path, want := range map[string]string{
 		"/t/7": "/t/{id}", "/t/7:cancel": "/t/{id}:cancel", "/t/mine": "/t/mine", "/a/b/c": "/a/b/{y}", "/a/d/c": "/a/{x}/c",
 		"/t/7/": "/t/{id}/", "/t/other": "/t/{id}", "/t/m%69ne": "/t/{id}",
+		"/e/f/g": "/e/{q}/{r}",
 	} {
 		if got := d.Find("GET", path); got == nil || got.ID != want {
 			t.Errorf("GET %s is %v, want %s", path, got, want)
@@ -165,6 +201,7 @@ func TestArea(t *testing.T) {
 		"/api/v1/things/{id} /api/v1/kinds /api/v1": "v1 v1 v1",
 		"/api/things /api/kinds/{id}/all":           "things kinds",
 		"/api/things /kinds":                        "api kinds",
+		"/a/things /b/kinds":                        "a b",
 		"/":                                         "",
 	} {
 		text := "openapi: 3.0.3\ninfo: {title: Paths, version: \"1\"}\npaths:\n"

@@ -36,7 +36,7 @@ func described(t *testing.T, d *Document) string {
 	t.Helper()
 	var text strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }
-	line("%s, version %s, at %q, with the headers %v", d.Title, d.Version, d.Base, slices.Sorted(maps.Keys(d.Headers)))
+	line("%s, version %s, at %q of %v, with the headers %v", d.Title, d.Version, d.Base, d.Servers, slices.Sorted(maps.Keys(d.Headers)))
 	var unsupported []string
 	for _, promise := range d.Unsupported {
 		unsupported = append(unsupported, nameOf(promise))
@@ -46,15 +46,15 @@ func described(t *testing.T, d *Document) string {
 		line("not tested: %.150s", reported)
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Schemes)) {
-		line("scheme %s in the header %q", name, CredentialHeader(d.Scheme(name)))
+		line("scheme %s in the header %q, as %q", name, CredentialHeader(d.Scheme(name)), d.Scheme(name).Sent("a:b"))
 	}
 	line("challenges %v", slices.Sorted(slices.Values(d.ChallengeSchemes())))
 	for _, o := range d.Operations {
-		line("\n%s: %s %s", o.ID, o.Method, o.Template)
+		line("\n%s: %s %s, of %q with %v", o.ID, o.Method, o.Template, o.Tags, o.Extensions)
 		facts := map[string]bool{
 			"needs what is not read": o.NeedsUnread, "needs If-Match": o.NeedsIfMatch(), "needs a body": o.NeedsBody(), "has JSON": o.HasJSON(),
 			"streams": o.Streams(), "sends Link": o.Sends("Link"), "sends Location": o.SendsLocation(), "is of one thing": o.EndsWithParameter(),
-			"says no security": o.SaysNoSecurity(), "lists 204": o.Lists(204),
+			"describes a body": o.Content != nil, "says no security": o.SaysNoSecurity(), "lists 204": o.Lists(204),
 		}
 		for _, fact := range slices.Sorted(maps.Keys(facts)) {
 			if facts[fact] {
@@ -70,9 +70,9 @@ func described(t *testing.T, d *Document) string {
 		line("  opened by %v, %s", o.Requirements(), map[bool]string{true: "open", false: "closed"}[o.IsOpen()])
 		for _, parameter := range o.Parameters {
 			wanted, isJSON := ParameterSchema(parameter)
-			example, _ := o.ParameterExamples()[parameter.Name]
+			example, has := o.ParameterExamples()[parameter.Name]
 			two, _ := Written(parameter, []any{"a", "b"})
-			line("  parameter %s in %s: %s, required %t, JSON %t, example %q, two as %q", parameter.Name, parameter.In, inWords(d, wanted), parameter.Required, isJSON, example, two)
+			line("  parameter %s in %s: %s, required %t, JSON %t, example %q %t, two as %q", parameter.Name, parameter.In, inWords(d, wanted), parameter.Required, isJSON, example, has, two)
 			if o.Parameter(parameter.In, parameter.Name) != parameter {
 				t.Errorf("%s finds another parameter %s in %s", o.ID, parameter.Name, parameter.In)
 			}
@@ -92,7 +92,12 @@ func described(t *testing.T, d *Document) string {
 			}
 			line("  %d as %s, success %t, of %v, result %s %.80s", status, key, o.Succeeds(status), slices.Sorted(maps.Keys(response.Content)), o.ResultName(status), inWords(d, o.ResultOf(status)))
 		}
-		line("  result %.80s", inWords(d, o.Result()))
+		for _, status := range o.Statuses() {
+			for name, link := range o.Responses[status].Links {
+				line("  after %s, %s leads to %s with %v", status, name, link.OperationID, link.Parameters)
+			}
+		}
+		line("  statuses %v, result %.80s", o.Statuses(), inWords(d, o.Result()))
 	}
 	line("")
 	for _, name := range jsonvalue.Names(d.reader.component("schemas")) {
