@@ -60,21 +60,20 @@ func (x *Resource) MayIgnoreAbsence(operation *document.Operation) bool {
 	return operation.Method == http.MethodDelete && operation.Response(http.StatusNotFound) == nil
 }
 
-// ShowsDeletion reports whether an operation on one such thing shows whether it was deleted: a GET, or a second DELETE.
+// ShowsDeletion reports of a thing with a DELETE whether an operation on it shows whether it was deleted: a GET, or a second DELETE.
 func (x *Resource) ShowsDeletion() bool {
 	if x.Operations[http.MethodGet] != nil || x.OnlyDeletesBelow() {
 		return true
 	}
-	remove := x.Operations[http.MethodDelete]
-	return remove != nil && !x.MayIgnoreAbsence(remove)
+	return !x.MayIgnoreAbsence(x.Operations[http.MethodDelete])
 }
 
-// OnlyDeletesBelow reports whether a DELETE is all that can show a thing, and its 404 may also mean the parent. A test can find
+// OnlyDeletesBelow reports whether the DELETE is all that can show a thing, and its 404 may also mean the parent. A test can find
 // out what it means from the response for an identity that the service has never assigned, so the service must assign it. An
 // identity that a create takes may be that of something else, such as a user that is added to a group.
 func (x *Resource) OnlyDeletesBelow() bool {
 	remove := x.Operations[http.MethodDelete]
-	if remove == nil || len(remove.PathNames) < 2 || x.Operations[http.MethodGet] != nil {
+	if len(remove.PathNames) < 2 || x.Operations[http.MethodGet] != nil {
 		return false
 	}
 	isTaken := len(schema.Members(schema.Parts(x.Create.ThingSchema()), x.Member)) > 0
