@@ -146,7 +146,7 @@ func (s *Set) findFilter(l *List, parameter *document.Parameter, thing *schema.S
 		f.Meaning = bounds[word]
 		f.Member = s.boundedMember(l, parameter, thing, rest, word)
 	}
-	if f.Member == "" || !s.canSelect(l, parameter, thing, f) {
+	if !s.canSelect(l, parameter, thing, f) {
 		return nil
 	}
 	return f
@@ -206,7 +206,7 @@ func isNamedIn(description, name string) bool {
 // a guess.
 func (s *Set) canSelect(l *List, parameter *document.Parameter, thing *schema.Schema, f *Filter) bool {
 	sent := s.values.Property(l.Resource.Create.ThingSchema(), f.Member)
-	if sent == nil || s.values.IsAbsent(sent) {
+	if sent == nil {
 		return false
 	}
 	wanted, member, listed := s.scalar(parameterSchema(s, parameter)), s.scalar(sent), s.scalar(s.values.Property(thing, f.Member))
@@ -215,10 +215,10 @@ func (s *Set) canSelect(l *List, parameter *document.Parameter, thing *schema.Sc
 	}
 	if f.Meaning.IsOrder() {
 		f.Meaning = opened(f.Meaning, wanted, parameter.Description)
-		return IsOrdered(wanted) && schema.FormatOf(wanted) == schema.FormatOf(member)
+		return isOrdered(wanted) && schema.FormatOf(wanted) == schema.FormatOf(member)
 	}
 	_, word := boundOf(parameter.Name)
-	isBound := word != "" && IsOrdered(wanted)
+	isBound := word != "" && isOrdered(wanted)
 	isSame := parameter.Name == f.Member && (saysSame(wanted, member) || saysSame(wanted, listed))
 	f.IsGuess = isBound || !isSame || saysOther.MatchString(parameter.Description)
 	return !otherThanEqual.MatchString(parameter.Description)
@@ -239,8 +239,8 @@ func parameterSchema(s *Set, parameter *document.Parameter) *schema.Schema {
 	return s.values.WithoutNull(s.values.Flatten(described))
 }
 
-// IsOrdered reports whether the values of a schema have an order that has a meaning: numbers, days and moments.
-func IsOrdered(of *schema.Schema) bool {
+// isOrdered reports whether the values of a schema have an order that has a meaning: numbers, days and moments.
+func isOrdered(of *schema.Schema) bool {
 	isTime := slices.Contains([]string{"date", "date-time"}, schema.FormatOf(of))
 	return len(schema.ValuesOf(of)) == 0 && (schema.IsNumber(of) || isTime)
 }

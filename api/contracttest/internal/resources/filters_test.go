@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -20,6 +21,7 @@ func TestSelects(t *testing.T) {
 		{Equal, true, "true", "yes"},
 		{Equal, nil, "b", "no"},
 		{Equal, []any{"a", "b"}, "b", "yes"},
+		{Equal, []any{"b", "a"}, "b", "yes"},
 		{Equal, []any{"a", "c"}, "b", "no"},
 		{Equal, "2030-01-01T12:00:00Z", "2030-01-01T13:00:00+01:00", "yes"},
 		{AnyCase, "B", "b", "yes"},
@@ -36,6 +38,10 @@ func TestSelects(t *testing.T) {
 		{Least, 9, 9, "yes"},
 		{Least, 8, 9, "no"},
 		{Least, nil, 9, "no"},
+		{Least, "x", 9, "yes"}, // as texts
+		{Most, 9, "x", "yes"},
+		{Most, "2030-01-01T12:00:00Z", "x", "yes"},
+		{Least, "x", "2030-01-01T12:00:00Z", "yes"},
 		{Most, "2030-01-01", "2030-01-02", "yes"},
 		{Most, "2030-01-02", "2030-01-02", "yes"},
 		{Most, "2030-01-03", "2030-01-02", "no"},
@@ -64,7 +70,7 @@ func TestSelects(t *testing.T) {
 func TestFilters(t *testing.T) {
 	t.Parallel()
 	const show = `{type: object, properties: {id: {type: string}, title: {type: string, maxLength: 60}, state: {type: string, enum: [a, b]}, price: {type: integer}, ` +
-		`day: {type: string, format: date}, begin: {type: string, format: date-time}, min_age: {type: integer}, tags: {type: array, items: {type: string}}}}`
+		`day: {type: string, format: date}, begin: {type: string, format: date-time}, min_age: {type: integer}, time_to_live: {type: integer}, from_city: {type: string, maxLength: 60}, level: {type: integer, enum: [1, 2]}, tags: {type: array, items: {type: string}}}}`
 	number, day, moment := "type: integer", "type: string, format: date", "type: string, format: date-time"
 	text, state := "type: string, maxLength: 60", "type: string, enum: [a, b]"
 	for _, c := range []struct{ parameters, want string }{
@@ -72,6 +78,8 @@ func TestFilters(t *testing.T) {
 		{query("title", "type: string"), "title: title?"},
 		{query("Title", text), "Title: title?"},
 		{query("titles", text), "titles: title?"},
+		{query("title", text+", format: email"), "title: title?"},
+		{query("title", text+", pattern: x"), "title: title?"},
 		{query("state", state), "state: state"},
 		{query("state", "type: string, enum: [a, b, c]"), "state: state?"},
 		{query("price", number), "price: price"},
@@ -80,6 +88,9 @@ func TestFilters(t *testing.T) {
 		{query("tag", "type: string"), "tag: tags?"},
 		{query("day", day), "day: day"},
 		{query("min_age", number), "min_age: min_age?"},
+		{query("time_to_live", number), "time_to_live: time_to_live"},
+		{query("from_city", text), "from_city: from_city"},
+		{query("level_from", "type: integer, enum: [1, 2]"), ""}, // such numbers may be names
 		{query("min_price", number), "min_price: price >="},
 		{query("maxPrice", number), "maxPrice: price <="},
 		{query("price[gte]", number), "price[gte]: price >="},
@@ -93,6 +104,8 @@ func TestFilters(t *testing.T) {
 		{query("from", day) + ", " + query("to", day), "from: day >=, to: day <="},
 		{query("since", day) + ", " + query("until", day), "since: day above, until: day below"},
 		{query("from", day), ""},
+		{query("other", day), ""},
+		{query("min", day) + ", " + query("max", day), ""},
 		{query("from", number) + ", " + query("to", number), ""}, // they may be positions
 		{query("min", number) + ", " + query("max", number), ""}, // of two members with numbers
 		{"{name: min, in: query, description: The lowest price., schema: {type: integer}}, " + query("max", number), "min: price >="},
@@ -117,6 +130,42 @@ func TestFilters(t *testing.T) {
 	}
 }
 
+// A description names a member in a longer or a shorter form.
+func TestNamedIn(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		description, name string
+		want              bool
+	}{
+		{"The lowest price.", "price", true},
+		{"Shows that open on this day or later.", "opens", true},
+		{"The first opening.", "open", true},
+		{"The earliest ShowBegin.", "show_begin", true},
+		{"On this day.", "day", true},
+		{"On these days.", "day", false},
+		{"On this day.", "days", false},
+		{"The lowest of all.", "price", false},
+	} {
+		if got := isNamedIn(c.description, c.name); got != c.want {
+			t.Errorf("%q names %s: %v, want %v", c.description, c.name, got, c.want)
+		}
+	}
+}
+
+// It is certain what a filter selects, unless it is a guess, or its bound or the case of its letters is open.
+func TestIsCertain(t *testing.T) {
+	t.Parallel()
+	for _, meaning := range Meanings {
+		want := slices.Contains([]Meaning{Equal, AnyCase, Least, Most}, meaning)
+		if got := (Filter{Meaning: meaning}).IsCertain(); got != want {
+			t.Errorf("%q is certain: %v, want %v", meaning, got, want)
+		}
+		if (Filter{Meaning: meaning, IsGuess: true}).IsCertain() {
+			t.Errorf("a guess of %q is certain", meaning)
+		}
+	}
+}
+
 // The options may have a meaning after the name of a member.
 func TestDeclaredFilters(t *testing.T) {
 	t.Parallel()
@@ -125,6 +174,7 @@ func TestDeclaredFilters(t *testing.T) {
 		"title contains": {Parameter: "p", Member: "title", Meaning: Contains},
 		"price >=":       {Parameter: "p", Member: "price", Meaning: Least},
 		"the title":      {Parameter: "p", Member: "the title"},
+		"above":          {Parameter: "p", Member: "above"},
 	} {
 		if got := declaredFilter("p", says); got != want || got.String() != says {
 			t.Errorf("%q is %+v, written %q", says, got, got)
