@@ -181,7 +181,7 @@ func (d *Document) Find(method, path string) *Operation {
 
 // At returns the operation with a method at a path of a shape, or nil.
 func (d *Document) At(method, shape string) *Operation {
-	return first(d.Operations, func(o *Operation) bool { return o.Method == method && Shape(o.Template) == shape })
+	return first(d.Operations, func(o *Operation) bool { return o.Method == method && o.shape == shape })
 }
 
 // Serving returns the operation that describes the response to a request, or nil. HEAD is described by

@@ -40,6 +40,7 @@ type Operation struct {
 
 	// Matches an escaped path, with a group for each of PathNames.
 	path         *regexp.Regexp
+	shape        string // see Shape
 	security     *[]Requirement
 	examples     map[string]string
 	needsBody    bool
@@ -56,6 +57,7 @@ func (r *reader) operation(method, template string, item, object map[string]any)
 		ID:           cmp.Or(textAt(object, "operationId"), method+" "+template),
 		Method:       method,
 		Template:     template,
+		shape:        Shape(template),
 		Says:         textAt(object, "summary") + " " + textAt(object, "description"),
 		Tags:         textsOf(object["tags"]),
 		Extensions:   extensions(object),
@@ -113,16 +115,18 @@ func (o *Operation) LastPathValue(path string) any {
 	return text
 }
 
-// Above returns the path above the parameter at the end of a path: /things of /things/{id}.
+// Above returns the path above the parameter at the end of a path: /things of /things/{id}. Without one it is the path itself.
 func (o *Operation) Above() (path string, found bool) {
-	if len(o.PathNames) == 0 {
-		return "", false
-	}
 	return strings.CutSuffix(strings.TrimSuffix(o.Template, "/"), "/{"+o.LastPathName()+"}")
 }
 
-// LastPathName is the name of the last parameter of a path that has one.
-func (o *Operation) LastPathName() string { return o.PathNames[len(o.PathNames)-1] }
+// LastPathName is the name of the last parameter of a path, or nothing if it has none.
+func (o *Operation) LastPathName() string {
+	if len(o.PathNames) == 0 {
+		return ""
+	}
+	return o.PathNames[len(o.PathNames)-1]
+}
 
 // Shape is a path template without the names of its parameters, and without a slash at its end. Paths of one shape
 // are the same to a reader, and authors name a parameter in one as they like: /things/{id} and /things/{thingId}/parts.
@@ -131,7 +135,7 @@ func Shape(template string) string {
 }
 
 // EndsWithParameter reports whether a path names one thing, and nothing below it.
-func (o *Operation) EndsWithParameter() bool { return strings.HasSuffix(Shape(o.Template), "{}") }
+func (o *Operation) EndsWithParameter() bool { return strings.HasSuffix(o.shape, "{}") }
 
 // Prefix is the shape of a path up to the parameter with an index, or nothing before the first one, at -1. Of
 // /things/{id}/parts/{part} it is /things/{} at 0.

@@ -45,10 +45,7 @@ func (s *Set) declaredList(declared scenario.List, operation *document.Operation
 // inferList adds the list that has a resource: GET /plants lists what POST /plants creates, and GET /plants lists what
 // PUT /plants/{id} creates.
 func (s *Set) inferList(x *Resource) {
-	path := x.Create.Template
-	if above, hasAbove := x.Create.Above(); hasAbove {
-		path = above
-	}
+	path, _ := x.Create.Above()
 	operation := s.document.At(http.MethodGet, document.Shape(path))
 	if !s.Infers(operation) || !s.canBeList(operation, x) {
 		return
@@ -150,12 +147,7 @@ func (s *Set) itemsAt(l *List, at string, array *schema.Schema) *items {
 
 // identityName is the name of the member that identifies a resource. Where only Location or the path has the
 // identity, it is the name of the path parameter.
-func (x *Resource) identityName() string {
-	if x.Member != "" {
-		return x.Member
-	}
-	return x.onOne().LastPathName()
-}
+func (x *Resource) identityName() string { return cmp.Or(x.Member, x.onOne().LastPathName()) }
 
 // inferNext notes that a member of the response, or one in it, leads to the next page. An array or an object of
 // such a name is no token that a request could have.
