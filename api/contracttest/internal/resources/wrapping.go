@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -19,20 +20,20 @@ func (s *Set) find(result, sent *schema.Schema, plainNames []string, isSuitable 
 	if member = s.memberNamed(result, plainNames, isSuitable); member != "" {
 		return member, s.besideAttributes(result, "", member)
 	}
-	var wrapper string
-	for _, name := range s.values.Names(result) {
-		found := s.memberNamed(s.values.Property(result, name), plainNames, isSuitable)
-		if found != "" && wrapper != "" {
-			return "", w
-		}
-		if found != "" {
-			wrapper, member = name, found
-		}
+	names := s.values.Names(result)
+	identityIn := func(name string) string {
+		return s.memberNamed(s.values.Property(result, name), plainNames, isSuitable)
 	}
-	isBeside := func(name string) bool { return name != wrapper && s.values.Property(sent, name) != nil }
-	if wrapper == "" || slices.ContainsFunc(s.values.Names(result), isBeside) {
+	wrappers := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return identityIn(name) == "" })
+	if len(wrappers) != 1 {
 		return "", w
 	}
+	wrapper := wrappers[0]
+	isBeside := func(name string) bool { return name != wrapper && s.values.Property(sent, name) != nil }
+	if slices.ContainsFunc(names, isBeside) {
+		return "", w
+	}
+	member = identityIn(wrapper)
 	return member, s.besideAttributes(s.values.Property(result, wrapper), jsonvalue.Pointer(wrapper), member)
 }
 
@@ -52,10 +53,7 @@ func (s *Set) besideAttributes(of *schema.Schema, at, member string) document.Wr
 
 // wrap finds out where an operation has the thing that it is about, if that is not known.
 func (s *Set) wrap(x *Resource, operation *document.Operation) {
-	name := x.Member
-	if name == "" && len(operation.PathNames) > 0 {
-		name = operation.LastPathName()
-	}
+	name := cmp.Or(x.Member, operation.LastPathName())
 	if operation.Gives == (document.Wrapping{}) {
 		_, operation.Gives = s.find(operation.Result(), x.Create.BodySchema(), identityNames(name), anyMember)
 	}
@@ -73,7 +71,7 @@ func (s *Set) takes(operation *document.Operation, created document.Wrapping) (w
 		places = append(places, jsonvalue.Pointer(names[0]))
 	}
 	w.Members = first(places, func(at string) bool { return at != "" && len(s.values.Names(schema.At(body, at))) > 0 })
-	if w.Members == created.Members && created.Identity != "" && schema.At(body, created.Identity) != nil {
+	if w.Members == created.Members {
 		w.Identity = created.Identity
 	}
 	return w
