@@ -42,7 +42,8 @@ func (s *Set) inferResources() {
 }
 
 // inferResource adds the resource that an operation is on, a GET or a DELETE, if another one creates it at the path above. If it
-// is below another resource, a test must be able to create that, too. Why a GET is on none is noted.
+// is below another resource, a test must be able to create that, too. Why it is on none is noted, of a DELETE only if another
+// operation creates what it deletes.
 func (s *Set) inferResource(on *document.Operation) {
 	above, hasAbove := on.Above()
 	if !hasAbove || !s.Infers(on) {
@@ -58,7 +59,7 @@ func (s *Set) inferResource(on *document.Operation) {
 	parent := s.parentOf(on)
 	isOrphan := parent == nil && s.needsParentOf(on)
 	switch {
-	case on.Method == http.MethodDelete && (isOrphan || !s.createsWhatIsDeleted(create, on)):
+	case on.Method == http.MethodDelete && !s.createsWhatIsDeleted(create, on):
 		return
 	case create == nil:
 		s.miss(on, "no operation at the path above creates what it reads")
@@ -75,11 +76,11 @@ func (s *Set) inferResource(on *document.Operation) {
 
 // addInferred adds a resource, which is below its parent, if it is known what identifies it. What is declared counts more.
 func (s *Set) addInferred(x scenario.Resource, create, on *document.Operation, parent *Resource) {
-	found := s.identify(create, on)
-	switch {
-	case s.isDeclared(create, on):
+	if s.isDeclared(create, on) {
 		return
-	case found == nil:
+	}
+	found := s.identify(create, on)
+	if found == nil {
 		s.miss(on, "no member of what "+create.ID+" takes or responds with identifies what it reads")
 		x.ID = unknown
 		x.Assigned = true
@@ -103,8 +104,7 @@ func (s *Set) addInferred(x scenario.Resource, create, on *document.Operation, p
 
 // isRead reports whether the document has a GET at the path of an operation.
 func (s *Set) isRead(on *document.Operation) bool {
-	get := s.document.Find(http.MethodGet, on.Template)
-	return get != nil && get.Template == on.Template
+	return s.document.At(http.MethodGet, document.Shape(on.Template)) != nil
 }
 
 // createsWhatIsDeleted reports whether an operation creates what another one deletes. No read can confirm that, so nothing of
@@ -205,8 +205,8 @@ func (s *Set) useAbove(operation *document.Operation) *Use {
 
 // inferredOn returns the name of the operation with a method on the resource that another one reads, or nothing.
 func (s *Set) inferredOn(get *document.Operation, method string) string {
-	operation := s.document.Find(method, get.Template)
-	if !s.Infers(operation) || operation.Template != get.Template {
+	operation := s.document.At(method, document.Shape(get.Template))
+	if !s.Infers(operation) {
 		return ""
 	}
 	if mediaType, _ := operation.Body(); mediaType == "application/json-patch+json" {
@@ -272,9 +272,7 @@ func (s *Set) identify(create, get *document.Operation) *identification {
 	received, gives := s.find(create.Result(), create.BodySchema(), names, fits)
 	takes := s.takes(create, gives)
 	body := takes.Schema(create.BodySchema())
-	sent := s.memberNamed(body, names, func(name string, member *schema.Schema) bool {
-		return !s.values.IsAbsent(member) && fits(name, member)
-	})
+	sent := s.memberNamed(body, names, fits)
 	isChosen := sent != "" && (received == "" || slices.Contains(s.values.Flatten(body).Required, sent))
 	switch {
 	case isChosen:
@@ -324,7 +322,7 @@ func assigned(member, where string) *identification {
 }
 
 // fitsPath reports whether a member may have what a path parameter needs. An integer can be written into any
-// path, a text only where the path takes texts.
+// path, a text only where the path takes texts. A member that is not sent has no type.
 func (s *Set) fitsPath(member, inPath *schema.Schema) bool {
 	isText := schema.TypeOf(member) == "string" && schema.TypeOf(s.values.Flatten(inPath)) == "string"
 	return isText || schema.TypeOf(member) == "integer"
