@@ -36,12 +36,15 @@ func told(s *Set) (lines []string) {
 		if x.IsInferred {
 			line += ", inferred"
 		}
+		if x.IsGuessed {
+			line += ", guessed"
+		}
 		if x.Parent != nil {
 			line += ", below " + x.Parent.Create.ID
 		}
-		lines = append(lines, line)
+		lines = append(lines, line+wrapped(x.Create))
 		for _, method := range x.Methods() {
-			lines = append(lines, "  "+method+" "+x.Operations[method].ID)
+			lines = append(lines, "  "+method+" "+x.Operations[method].ID+wrapped(x.Operations[method]))
 		}
 	}
 	for _, operation := range s.document.Operations {
@@ -50,6 +53,17 @@ func told(s *Set) (lines []string) {
 		}
 	}
 	return lines
+}
+
+// wrapped is where the bodies of an operation have a thing, unless they are that.
+func wrapped(operation *document.Operation) (text string) {
+	if gives := operation.Gives; gives != (document.Wrapping{}) {
+		text += ", gives " + strings.TrimSpace(gives.Members+" "+gives.Identity)
+	}
+	if takes := operation.Takes; takes != (document.Wrapping{}) {
+		text += ", takes " + strings.TrimSpace(takes.Members+" "+takes.Identity)
+	}
+	return text
 }
 
 // checkLines reports an error unless lines are as wanted, of which each is in a line of a text.
@@ -178,6 +192,22 @@ createCup: chosen "color" of string
 getTool: {id} is of createCup`)
 }
 
+// An operation of a declared resource stays with it when another one is inferred.
+func TestDeclaredChange(t *testing.T) {
+	t.Parallel()
+	declared := Declarations{Resources: []scenario.Resource{{Create: "createCup", ID: "color", Change: "changeTool"}}}
+	checkLines(t, told(found(t, plainTool+cupsWith("", "CUPS"), declared)), `createCup: chosen "color" of string
+  PATCH changeTool
+createTool: assigned "id" of string, inferred
+  DELETE deleteTool
+  GET getTool
+  PUT putTool
+deleteTool: {id} is of createTool
+getTool: {id} is of createTool
+changeTool: {id} is of createCup
+putTool: {id} is of createTool`)
+}
+
 // The shape of paths says what belongs together.
 func TestShapes(t *testing.T) {
 	t.Parallel()
@@ -231,7 +261,50 @@ getNote: {note_id} is of createNote`},
 		"another name than that of the parameter": {`
   /notes: {post: {operationId: createNote, responses: {"201": {description: A note., content: {application/json: {schema: {type: object, properties: {id: {type: string}}}}}}}}}
   /notes/{idea}: {parameters: [{name: idea, in: path, required: true, schema: {type: string}}], ` + get + `}
-`, strings.Replace(strings.ReplaceAll(one, "{id}", "{idea}"), `""`, `"id"`, 1)},
+`, strings.NewReplacer("{id}", "{idea}", `""`, `"id"`, "inferred", "inferred, guessed").Replace(one)},
+		"another name, and a read shows that of the parameter": {`
+  /notes: {post: {operationId: createNote, responses: {"201": {description: A note., content: {application/json: {schema: {type: object, properties: {id: {type: string}}}}}}}}}
+  /notes/{idea}: {parameters: [{name: idea, in: path, required: true, schema: {type: string}}], get: {operationId: getNote, responses: {"200": {description: A note., content: {application/json: {schema: {type: object, properties: {idea: {type: string}}}}}}}}}
+`, ""},
+		"in a member that may be another thing": {`
+  /notes: {post: {operationId: createNote, responses: {"201": {description: A note., content: {application/json: {schema: {type: object, properties: {owner: {type: object, properties: {id: {type: string}}}}}}}}}}}
+  /notes/{id}: {` + id + `, ` + get + `}
+`, strings.NewReplacer(`""`, `"id"`, "inferred", "inferred, guessed, gives /owner").Replace(one)},
+		"paths with two names of the parameter": {`
+  /notes: {` + post + `}
+  /notes/{id}: {` + id + `, ` + get + `}
+  /notes/{note}: {parameters: [{name: note, in: path, required: true, schema: {type: string}}], delete: {operationId: deleteNote, responses: {"204": {description: It is gone.}}}}
+`, `createNote: assigned "" of string, inferred
+  DELETE deleteNote
+  GET getNote
+getNote: {id} is of createNote
+deleteNote: {note} is of createNote`},
+		"it is only deleted": {`
+  /notes: {` + post + `}
+  /notes/{id}: {` + id + `, delete: {operationId: deleteNote, responses: {"204": {description: It is gone.}}}}
+`, strings.NewReplacer("GET getNote", "DELETE deleteNote", "getNote", "deleteNote").Replace(one)},
+		"it is only deleted, and has another name": {`
+  /notes: {post: {operationId: createNote, responses: {"201": {description: A note., content: {application/json: {schema: {type: object, properties: {id: {type: string}}}}}}}}}
+  /notes/{idea}: {parameters: [{name: idea, in: path, required: true, schema: {type: string}}], delete: {operationId: deleteNote, responses: {"204": {description: It is gone.}}}}
+`, ""},
+		"it is only deleted, and nothing has its identity": {`
+  /notes: {post: {operationId: createNote, responses: {"201": {description: A note.}}}}
+  /notes/{id}: {` + id + `, delete: {operationId: deleteNote, responses: {"204": {description: It is gone.}}}}
+`, ""},
+		"it is only deleted, and never created": {`
+  /notes/{id}: {` + id + `, delete: {operationId: deleteNote, responses: {"204": {description: It is gone.}}}}
+`, ""},
+		"it is only put and deleted": {`
+  /notes/{id}: {` + id + `, put: {operationId: putNote, responses: {"201": {description: A note.}}}, delete: {operationId: deleteNote, responses: {"204": {description: It is gone.}}}}
+`, ""},
+		"it is only deleted, below what no test creates": {`
+  /books/{book}/notes: {parameters: [{name: book, in: path, required: true, schema: {type: string}}], ` + post + `}
+  /books/{book}/notes/{id}: {parameters: [{name: book, in: path, required: true, schema: {type: string}}, {name: id, in: path, required: true, schema: {type: string}}], delete: {operationId: deleteNote, responses: {"204": {description: It is gone.}}}}
+`, ""},
+		"it is only changed": {`
+  /notes: {` + post + `}
+  /notes/{id}: {` + id + `, patch: {operationId: changeNote, responses: {"200": {description: A note.}}}}
+`, ""},
 		"PUT creates": {`
   /notes/{id}:
     ` + id + `
@@ -244,6 +317,53 @@ getNote: {id} is of putNote
 putNote: {id} is of putNote`},
 	} {
 		t.Run(name, func(t *testing.T) { checkLines(t, told(found(t, c.paths, Declarations{})), c.want) })
+	}
+}
+
+// Bodies have a thing in a member that has its identity, if that is the only one.
+func TestWrapped(t *testing.T) {
+	t.Parallel()
+	const note = "{type: object, properties: {id: {type: integer}, text: {type: string}}}"
+	const attributes = "{type: object, properties: {type: {type: string}, id: {type: integer}, attributes: {type: object, properties: {text: {type: string}}}}}"
+	const list = "{type: array, items: {type: object, properties: {id: {type: integer}}}}"
+	in := func(name, schema string) string { return "{type: object, properties: {" + name + ": " + schema + "}}" }
+	created := func(wrapping string) string {
+		return `createNote: assigned "id" of integer, inferred` + wrapping + "\n  GET getNote"
+	}
+	for name, c := range map[string]struct{ sent, received, read, want string }{
+		"nothing wraps it":             {in("text", "{type: string}"), note, note, created("")},
+		"in a member":                  {in("text", "{type: string}"), in("data", note), note, created(", gives /data")},
+		"in a member, also as read":    {in("text", "{type: string}"), in("data", note), in("data", note), created(", gives /data") + ", gives /data"},
+		"in a member, also as sent":    {in("data", in("text", "{type: string}")), in("data", note), note, created(", gives /data, takes /data")},
+		"in another member as sent":    {in("note", in("text", "{type: string}")), in("data", note), note, created(", gives /data, takes /note")},
+		"in a member as sent alone":    {in("note", in("text", "{type: string}")), note, note, created(", takes /note")},
+		"in a member that is no part":  {in("text", in("of", "{type: string}")), note, note, created("")},
+		"its only member is a list":    {in("texts", "{type: array, items: {type: string}}"), note, note, created("")},
+		"in one of two members":        {in("text", "{type: string}"), "{type: object, properties: {data: " + note + ", other: {type: object, properties: {key: {type: string}}}}}", note, created(", gives /data")},
+		"in two members":               {in("text", "{type: string}"), "{type: object, properties: {data: " + note + ", other: " + note + "}}", note, ""},
+		"beside a member that is sent": {in("text", "{type: string}"), "{type: object, properties: {text: {type: string}, owner: " + note + "}}", note, ""},
+		"in attributes":                {in("data", attributes), in("data", attributes), attributes, created(", gives /data/attributes /data/id, takes /data/attributes /data/id") + ", gives /attributes /id"},
+		"with attributes that are sent otherwise": {
+			in("text", "{type: string}"), in("data", attributes), note, created(", gives /data/attributes /data/id"),
+		},
+		"with attributes and more": {in("text", "{type: string}"), in("data", strings.Replace(attributes, "type: {type", "kind: {type", 1)), note, created(", gives /data")},
+		"a list of them":           {in("text", "{type: string}"), in("data", list), note, ""},
+	} {
+		paths := strings.NewReplacer("SENT", c.sent, "RECEIVED", c.received, "READ", c.read).Replace(`
+  /notes:
+    post:
+      operationId: createNote
+      requestBody: {content: {application/json: {schema: SENT}}}
+      responses: {"201": {description: A note., content: {application/json: {schema: RECEIVED}}}}
+  /notes/{id}:
+    parameters: [{name: id, in: path, required: true, schema: {type: integer}}]
+    get: {operationId: getNote, responses: {"200": {description: A note., content: {application/json: {schema: READ}}}}}
+`)
+		want := c.want
+		if want != "" {
+			want += "\ngetNote: {id} is of createNote"
+		}
+		t.Run(name, func(t *testing.T) { checkLines(t, told(found(t, paths, Declarations{})), want) })
 	}
 }
 

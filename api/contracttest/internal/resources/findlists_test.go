@@ -2,8 +2,6 @@ package resources
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"testing"
 
@@ -19,6 +17,9 @@ func toldLists(s *Set) (lines []string) {
 		if l.IsInferred {
 			line += ", inferred"
 		}
+		if l.Item.Members != "" {
+			line += ", each in " + l.Item.Members
+		}
 		for _, part := range []struct{ name, value string }{
 			{"limit", l.Limit}, {"after", l.After}, {"next", l.Next}, {"offset", l.Offset}, {"page", l.Page},
 		} {
@@ -26,8 +27,10 @@ func toldLists(s *Set) (lines []string) {
 				line += ", " + part.name + " " + part.value
 			}
 		}
-		for _, name := range slices.Sorted(maps.Keys(l.Filters)) {
-			line += ", " + name + " is " + l.Filters[name]
+		for _, f := range l.Selects {
+			if line += ", " + f.Parameter + " is " + f.String(); l.Filters[f.Parameter] != f.String() {
+				line += ", for the options " + l.Filters[f.Parameter]
+			}
 		}
 		lines = append(lines, line)
 	}
@@ -79,6 +82,8 @@ func TestItems(t *testing.T) {
 		{"{type: object, properties: {cups: CUPS, best: CUPS}}", ""},
 		{"{type: object, properties: {cups: CUPS, meta: {type: object, properties: {best: CUPS}}}}", inMember},
 		{"{type: object, properties: {meta: {type: object, properties: {best: CUPS, last: CUPS}}}}", ""},
+		{"{type: object, properties: {data: {type: object, properties: {cups: CUPS}}}}", strings.Replace(inMember, "cups", "/data/cups", 1)},
+		{"{type: array, items: {type: object, properties: {data: {type: object, properties: {id: {type: string}}}}}}", plain + ", each in /data"},
 		{"{type: object, properties: {cups: {type: object, properties: {id: {type: string}}}}}", ""},
 		{"{type: array, items: {type: object, properties: {name: {type: string}}}}", ""},
 		{"{type: array, items: {type: object, properties: {cup_id: {type: string}, id: {type: string}}}}", plain},
@@ -112,6 +117,8 @@ func TestMeanings(t *testing.T) {
 		{query("limit", number), ", limit limit"},
 		{query("page[size]", number), ", limit page[size]"},
 		{query("limit", text), ""},
+		{"{name: size, in: query, description: The least size., schema: {type: integer}}", ""},
+		{query("min", number) + ", " + query("max", number), ", min is size >=, max is size <="},
 		{query("offset", number), ", offset offset"},
 		{query("offset", text), ""},
 		{query("page", number), ", page page"},
@@ -189,6 +196,24 @@ func TestFilterTypes(t *testing.T) {
 	}
 }
 
+// A bound is of no identity, and a filter may have the schema of the create, or that of the items.
+func TestFilterSchemas(t *testing.T) {
+	t.Parallel()
+	numbered := strings.ReplaceAll(cupsWith(query("min", "type: integer")+", "+query("max", "type: integer"), "CUPS"), "id: {type: string}", "id: {type: integer}")
+	checkLines(t, toldLists(found(t, numbered, Declarations{})), `listCups of createCup by "id" in "", inferred, min is size >=, max is size <=`)
+	short := strings.Replace(cup, "color: {type: string}", "color: {type: string, maxLength: 9}", 1)
+	for parameter, isGuess := range map[string]bool{
+		query("color", "type: string"):               false,
+		query("color", "type: string, maxLength: 9"): false,
+		query("color", "type: string, maxLength: 8"): true,
+	} {
+		paths := cupsWith(parameter, "{type: array, items: "+short+"}")
+		if got := found(t, paths, Declarations{}).Lists[0].Selects[0].IsGuess; got != isGuess {
+			t.Errorf("%s is a guess: %v", parameter, got)
+		}
+	}
+}
+
 // The next page is in a member of the response, or in one of it.
 func TestNext(t *testing.T) {
 	t.Parallel()
@@ -228,6 +253,13 @@ func TestCanBeList(t *testing.T) {
 			paths:    cups,
 			declared: declare(scenario.List{Operation: "listCups", Create: "createCup", ID: "id", Limit: "top"}),
 			want:     `listCups of createCup by "id" in "", limit top`,
+		},
+		"declared, in data": {
+			paths: cups,
+			declared: declare(scenario.List{
+				Operation: "listCups", Create: "createCup", ID: "/data/id", Filters: map[string]string{"hue": "color begins"},
+			}),
+			want: `listCups of createCup by "id" in "", each in /data, hue is color begins`,
 		},
 		"declared, but not in the document": {paths: cups, declared: declare(scenario.List{Operation: "noOperation", Create: "createCup"}), want: list},
 		"declared of no resource":           {paths: cups, declared: declare(scenario.List{Operation: "listCups", Create: "listCups"}), want: list},

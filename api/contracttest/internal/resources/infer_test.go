@@ -1,12 +1,14 @@
 package resources
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
@@ -42,6 +44,80 @@ func TestPutCreates(t *testing.T) {
 		if !slices.Equal(creates, want) {
 			t.Errorf("with %s the creates are %v, want %v", statuses, creates, want)
 		}
+	}
+}
+
+// People read what was inferred, and of what nothing was, and can take from a stub what the options should say.
+func TestSentences(t *testing.T) {
+	t.Parallel()
+	lost := ""
+	for i := range 7 {
+		lost += strings.NewReplacer("NUMBER", fmt.Sprint(i)).Replace(`
+  /lost/NUMBER/{id}:
+    parameters: [{name: id, in: path, required: true, schema: {type: string}}]
+    get: {operationId: getNUMBER, responses: {"200": {description: It.}}}
+`)
+	}
+	const guessed = `
+  /spoons: {post: {operationId: createSpoon, responses: {"201": {description: A spoon., content: {application/json: {schema: {type: object, properties: {of: {type: string}}}}}}}}}
+  /spoons/{name}:
+    parameters: [{name: name, in: path, required: true, schema: {type: string}}]
+    get: {operationId: getSpoon, responses: {"200": {description: A spoon.}}}
+  /houses/{house}/doors: {parameters: [&house {name: house, in: path, required: true, schema: {type: string}}], post: {operationId: createDoor, responses: {"201": {description: A door.}}}}
+  /houses/{house}/doors/{id}: {parameters: [*house, {name: id, in: path, required: true, schema: {type: string}}], get: {operationId: getDoor, responses: {"200": {description: A door.}}}}
+`
+	const list = "{type: object, properties: {cups: CUPS, next: {type: string}}}"
+	query := query("limit", "type: integer") + ", " + query("cursor", "type: string") + ", " + query("color", "type: string")
+	for name, c := range map[string]struct {
+		paths, inferred, missed, stub string
+		declared                      Declarations
+	}{
+		"a resource and a list": {
+			paths: cupsWith(query, list),
+			inferred: `createCup creates what {cupId} names in getCup: it is in the member id of its response, which the service assigns
+listCups lists what createCup creates in the member cups; limit is the most items of a page; cursor is the next of the page before; color selects by the member color`,
+		},
+		"a list of the items after one": {
+			paths: cupsWith(`{name: after, in: query, schema: {type: string}}`, "CUPS"),
+			inferred: `createCup creates what {cupId} names in getCup: it is in the member id of its response, which the service assigns
+listCups lists what createCup creates; after is the id of the item before`,
+		},
+		"one that PUT creates": {
+			paths:    strings.Replace(jarsDocument[strings.Index(jarsDocument, "  /jars"):], "RESPONSES", `"200": {description: A jar.}`, 1),
+			inferred: `putJar creates what {label} names in getJar: it is in its path, which the client chooses`,
+		},
+		"one without a list": {
+			paths:    cupsWith("", "{type: array, items: {type: string}}"),
+			inferred: `createCup creates what {cupId} names in getCup: it is in the member id of its response, which the service assigns`,
+			missed:   "listCups: no array of its response, or more than one, has the member that identifies what createCup creates",
+			stub:     `{"Lists":[{"Operation":"listCups","Create":"createCup","ID":"id","Items":"…"}]}`,
+		},
+		"many": {
+			paths: lost, missed: "get0, get1, get2, get3, get4 and 2 more: no operation at the path above creates what it reads",
+		},
+		"one is left out": {
+			paths: lost, missed: "get0, get1, get2, get4, get5 and 1 more: no operation at the path above creates what it reads",
+			declared: Declarations{LeaveOut: map[string]string{"get3": "a reason"}},
+		},
+		"one is declared": {
+			paths: guessed, missed: "getDoor: no test can create what its path names before",
+			declared: Declarations{Resources: []scenario.Resource{{Create: "createSpoon", ID: "of", Assigned: true, Read: "getSpoon"}}},
+		},
+		"nothing is known": {
+			paths: guessed,
+			missed: `getSpoon: no member of what createSpoon takes or responds with identifies what it reads
+getDoor: no test can create what its path names before`,
+			stub: `{"Resources":[{"Create":"createSpoon","ID":"…","Assigned":true,"Read":"getSpoon"}]}`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := found(t, c.paths, c.declared)
+			checkLines(t, s.Inferred, c.inferred)
+			checkLines(t, s.NotInferred(), c.missed)
+			if got := s.Stub(); got != c.stub {
+				t.Errorf("the stub is %s, want %s", got, c.stub)
+			}
+		})
 	}
 }
 

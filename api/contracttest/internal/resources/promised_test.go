@@ -197,7 +197,7 @@ func TestOnlyDeletesBelow(t *testing.T) {
   /jars/{jarId}/nails/{id}:
     parameters: [{name: jarId, in: path, required: true, schema: {type: integer}}, {name: id, in: path, required: true, schema: {type: integer}}]
     delete: {operationId: deleteNail, responses: {"204": {description: It is gone.}, "ABSENT": {description: It is not there.}}}
-    METHOD: {operationId: onNail, responses: {"200": {description: A nail.}}}
+    METHOD: {operationId: onNail, responses: {"200": {description: A nail.}, "ABSENT": {description: It is not there.}}}
 `
 	for _, c := range []struct {
 		name, taken, absent, method string
@@ -215,10 +215,20 @@ func TestOnlyDeletesBelow(t *testing.T) {
 			t.Errorf("%s: %+v", c.name, x)
 		}
 	}
-	alone := nail(t, false, "DELETE", `"404": {description: It is not there.}`)
-	delete(alone.Operations, http.MethodGet)
+	words := strings.NewReplacer("TAKEN", "size", "ABSENT", "404", "METHOD", "get")
+	read := found(t, words.Replace(document), Declarations{}).CreatedBy("createNail")
+	if read.MayIgnoreAbsence(read.Operations[http.MethodGet]) {
+		t.Error("a read below something may ignore that nothing is there")
+	}
+	words = strings.NewReplacer("TAKEN", "size", "ABSENT", "404", "METHOD", "put", "/jars/{jarId}/nails", "/nails")
+	alone := found(t, words.Replace(document), Declarations{}).CreatedBy("createNail")
 	if alone.OnlyDeletesBelow() || !alone.ShowsDeletion() {
 		t.Error("what is below nothing needs another DELETE")
+	}
+	words = strings.NewReplacer("TAKEN", "size", "ABSENT", "404", "METHOD", "put")
+	put := Declarations{Resources: []scenario.Resource{{Create: "onNail", Delete: "deleteNail"}}}
+	if found(t, words.Replace(document), put).CreatedBy("onNail").OnlyDeletesBelow() {
+		t.Error("the service does not assign the identity in a path")
 	}
 }
 
@@ -239,6 +249,16 @@ func TestPageSize(t *testing.T) {
 		l := found(t, cupsWith("{name: "+c.limit+"}", "CUPS"), Declarations{}).Lists[0]
 		if l.PageSize(c.want) != c.size || l.LongestPage() != c.longest {
 			t.Errorf("%s: %d of %d, and %d at most", c.limit, l.PageSize(c.want), c.want, l.LongestPage())
+		}
+	}
+}
+
+// A member of a response is named, or has a JSON Pointer.
+func TestAt(t *testing.T) {
+	t.Parallel()
+	for named, want := range map[string]string{"": "", "items": "/items", "/data/items": "/data/items", "meta/next": "/meta/next"} {
+		if got := At(named); got != want {
+			t.Errorf("%q is at %q, want %q", named, got, want)
 		}
 	}
 }

@@ -163,6 +163,33 @@ func TestCreates(t *testing.T) {
 	}
 }
 
+// A read shows a thing as its response has it. Without a read nothing is shown.
+func TestShown(t *testing.T) {
+	t.Parallel()
+	x := found(t, plainTool, Declarations{}).CreatedBy("createTool")
+	read := scenario.Interaction{Body: []byte(`{"id":"a"}`)}
+	if got := x.Shown(read); got["id"] != "a" {
+		t.Errorf("a read shows %v", got)
+	}
+	delete(x.Operations, http.MethodGet)
+	if got := x.Shown(read); got != nil {
+		t.Errorf("without a read %v is shown", got)
+	}
+}
+
+// An operation is left out if it needs what is not in the document, or a body that no test can make.
+func TestIsLeftOut(t *testing.T) {
+	t.Parallel()
+	s := found(t, plainTool, Declarations{LeaveOut: map[string]string{"getTool": "a reason"}})
+	s.document.Operation("putTool").LacksBody = true
+	s.document.Operation("changeTool").NeedsUnread = true
+	for id, want := range map[string]bool{"getTool": true, "putTool": true, "changeTool": true, "deleteTool": false} {
+		if got := s.IsLeftOut(s.document.Operation(id)); got != want {
+			t.Errorf("%s is left out: %v", id, got)
+		}
+	}
+}
+
 // Any operation on a thing reads the identity in a path.
 func TestInPath(t *testing.T) {
 	t.Parallel()

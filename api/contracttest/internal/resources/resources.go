@@ -124,10 +124,7 @@ func (s *Set) addLink(from *document.Operation, link *document.Link) {
 		case parameter != to.LastPathName():
 			s.document.Unsupport(from.ID, "link to %s by the parameter %s, which its path does not have", link.OperationID, parameter)
 		default:
-			if strings.Contains(member, "/") {
-				member = "/" + member // a pointer, not a name
-			}
-			s.addUse(from, to, scenario.Resource{ID: member, Assigned: source == "$response"}, false)
+			s.addUse(from, to, scenario.Resource{ID: "/" + member, Assigned: source == "$response"}, false)
 		}
 	}
 }
@@ -151,11 +148,8 @@ func (s *Set) addResource(declared scenario.Resource, inferred bool) {
 	}
 	for _, id := range []string{declared.Read, declared.Replace, declared.Change, declared.Delete} {
 		operation := s.document.Operation(id)
-		if operation == nil || len(operation.PathNames) == 0 {
-			continue
-		}
 		isTaken := inferred && s.uses[operation] != nil
-		if !isTaken {
+		if operation != nil && !isTaken {
 			s.addUse(create, operation, declared, inferred)
 		}
 	}
