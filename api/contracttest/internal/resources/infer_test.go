@@ -99,6 +99,11 @@ listCups lists what createCup creates; after is the id of the item before`,
 			paths: lost, missed: "get0, get1, get2, get4, get5 and 1 more: no operation at the path above creates what it reads",
 			declared: Declarations{LeaveOut: map[string]string{"get3": "a reason"}},
 		},
+		"one is declared elsewhere": {
+			paths: lost + cupsWith("", "CUPS"), missed: "get0, get1, get2, get4, get5 and 1 more: no operation at the path above creates what it reads",
+			inferred: "listCups lists what createCup creates",
+			declared: Declarations{Resources: []scenario.Resource{{Create: "createCup", ID: "id", Assigned: true, Read: "get3"}}},
+		},
 		"one is declared": {
 			paths: guessed, missed: "getDoor: no test can create what its path names before",
 			declared: Declarations{Resources: []scenario.Resource{{Create: "createSpoon", ID: "of", Assigned: true, Read: "getSpoon"}}},
