@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -39,8 +38,6 @@ type World struct {
 	created map[string]*scenario.Thing
 	// Operations that have created what a GET has found.
 	found map[string]bool
-	// What responses are of, see nounsOf.
-	nouns map[response][]string
 }
 
 // notFound says that an operation has not found a value that its path ends with. Another one may: some read by the name
@@ -48,12 +45,6 @@ type World struct {
 type notFound struct {
 	operation *document.Operation
 	value     string
-}
-
-// response is a response of an operation.
-type response struct {
-	operation *document.Operation
-	status    int
 }
 
 // New returns a world of which nothing is known yet.
@@ -64,7 +55,6 @@ func New(of *document.Document, set *resources.Set) *World {
 		missing:   map[notFound]bool{},
 		created:   map[string]*scenario.Thing{},
 		found:     map[string]bool{},
-		nouns:     map[response][]string{},
 	}
 }
 
@@ -109,23 +99,13 @@ func (w *World) learnSeen(operation *document.Operation, x scenario.Interaction)
 		// Where the response has less, what was sent says what exists now.
 		sent, _ = jsonvalue.DecodeLoosely(x.RequestBody)
 	}
+	at := placeOf(operation, x)
+	nouns := NounsOf(operation.Template, operation.ResultName(x.Status))
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	at := placeOf(operation, x)
-	nouns := w.nounsOf(operation, x.Status)
 	w.learnPath(operation, x, at)
 	w.seen.learn(nouns, sent, at)
 	w.seen.learn(nouns, received, at)
-}
-
-// nounsOf says what responses of an operation with a status are of, such as "flow". It is kept, because it takes a while to find
-// out. The lock is held.
-func (w *World) nounsOf(operation *document.Operation, status int) []string {
-	key := response{operation, status}
-	if w.nouns[key] == nil {
-		w.nouns[key] = NounsOf(operation.Template, operation.ResultName(status))
-	}
-	return w.nouns[key]
 }
 
 // creates reports whether a request that was accepted seems to have created what its body says.
@@ -151,12 +131,9 @@ func placeOf(operation *document.Operation, x scenario.Interaction) Place {
 // does not exist. The lock is held.
 func (w *World) learnPath(operation *document.Operation, x scenario.Interaction, at Place) {
 	exists := x.Method == http.MethodGet || x.Status == http.StatusCreated
-	if !exists || !operation.EndsWithParameter() {
-		return
-	}
-	last := len(operation.PathNames) - 1
-	if text, err := url.PathUnescape(operation.PathValues(x.Path)[last]); err == nil { // a wrong escape is sent, too
-		w.seen.add(operation.Prefix(last), Entry{Value: text, Place: at})
+	if exists && operation.EndsWithParameter() {
+		last := len(operation.PathNames) - 1
+		w.seen.add(operation.Prefix(last), Entry{Value: operation.LastPathValue(x.Path), Place: at})
 	}
 }
 
@@ -242,7 +219,7 @@ func (w *World) NeverFound(path string) string {
 	defer w.mu.Unlock()
 	for _, created := range jsonvalue.Names(w.created) {
 		creator := w.created[created].Creator
-		isThere := path == created || strings.HasPrefix(path, created+"/")
+		isThere := strings.HasPrefix(path+"/", created+"/")
 		if isThere && !w.found[creator] {
 			return creator
 		}
