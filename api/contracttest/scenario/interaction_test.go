@@ -33,6 +33,34 @@ func TestMember(t *testing.T) {
 	}
 }
 
+// A response is received whole, and its value is decoded once.
+func TestReceive(t *testing.T) {
+	t.Parallel()
+	body := []byte(`{"a":"x"}`)
+	var x Interaction
+	x.Receive(http.StatusOK, http.Header{"A": {"b"}}, body)
+	if x.Status != http.StatusOK || x.Header.Get("A") != "b" || string(x.Body) != string(body) || x.Member("a") != "x" {
+		t.Errorf("the response is %+v", x)
+	}
+	copy(body, `{"a":"y"}`)
+	if got := x.Member("a"); got != "x" {
+		t.Errorf("the value was decoded again: %v", got)
+	}
+}
+
+// A wrong credential is as long as the secret, in both parts of a name and a password.
+func TestWrongOf(t *testing.T) {
+	t.Parallel()
+	for secret, want := range map[string]string{
+		"": WrongCredential, "ab": WrongCredential, "abc": "not", "secret": "not-a-", "ann:secret": "not:not-a-",
+		strings.Repeat("x", 20): "not-a-credentialnot-",
+	} {
+		if got := WrongOf(secret); got != want {
+			t.Errorf("of %q it is %q, want %q", secret, got, want)
+		}
+	}
+}
+
 // The address of a request is read with its query.
 func TestParsedURL(t *testing.T) {
 	t.Parallel()
@@ -118,6 +146,8 @@ func TestCurl(t *testing.T) {
 		{"secrets", Interaction{RequestHeader: http.Header{"X-A": {"$X_A"}, "X-B": {"${X_B%?}"}, "X-C": {"$X_A"}}}, ` -H "X-A: $X_A" -H "X-B: ${X_B%?}" -H 'X-C: $X_A'`},
 		{"the longest body", Interaction{RequestBody: []byte(strings.Repeat("x", 4096))}, " --data-binary '" + strings.Repeat("x", 4096) + "'"},
 		{"a longer one", Interaction{RequestBody: []byte(`["` + strings.Repeat("x", 4096) + `"]`)}, ` --data-binary @<(printf %s '["'; printf 'x%.0s' {1..4096}; printf %s '"]')`},
+		{"a run of digits", Interaction{RequestBody: []byte("a" + strings.Repeat("7", 4096))}, ` --data-binary @<(printf %s 'a'; printf '7%.0s' {1..4096}; printf %s '')`},
+		{"a run that printf would read", Interaction{RequestBody: []byte(strings.Repeat("%", 4097))}, " --data-binary '" + strings.Repeat("%", 4096) + "' # and 1 bytes more"},
 		{"one that is not repeated", Interaction{RequestBody: []byte(strings.Repeat("xy", 2049))}, " --data-binary '" + strings.Repeat("xy", 2048) + "' # and 2 bytes more"},
 	} {
 		c.x.Method = http.MethodPost

@@ -67,6 +67,35 @@ func TestReasonIn(t *testing.T) {
 	}
 }
 
+// An operation has refused a request if nothing is wrong but that, or if wrong credentials were refused for another reason.
+func TestRefusedBy(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		kind   CauseKind
+		status int
+		want   string
+	}{
+		{RefusesValid, 400, "createPot"}, {IgnoresCredentials, 400, "createPot"}, {IgnoresCredentials, 200, ""}, {Accepts, 400, ""},
+	} {
+		f := Failure{Cause: Cause{Kind: c.kind}, Sent: Interaction{Status: c.status}, Operation: "createPot"}
+		if got := f.RefusedBy(); got != c.want {
+			t.Errorf("%s with %d is refused by %q, want %q", c.kind, c.status, got, c.want)
+		}
+	}
+}
+
+// The options may say which scope an operation needs.
+func TestScopeOf(t *testing.T) {
+	t.Parallel()
+	scopeOf := func(operation Operation) string { return "of " + operation.ID }
+	if got := (Rules{Scope: scopeOf}).ScopeOf(Operation{ID: "getPot"}); got != "of getPot" {
+		t.Errorf("the scope is %q", got)
+	}
+	if got := (Rules{}).ScopeOf(Operation{ID: "getPot"}); got != "" {
+		t.Errorf("without a rule the scope is %q", got)
+	}
+}
+
 // A report begins with what is worst.
 func TestRanks(t *testing.T) {
 	t.Parallel()

@@ -23,7 +23,8 @@ type Engine interface {
 	CreateIfPossible(thing *Thing)
 	Do(call Call, expect Expectation) (Interaction, error)
 	Send(request Request, expect Expectation) (Interaction, error)
-	// Named names the cause of what is wrong with the last response, if that makes all tests fail that begin alike.
+	// Named names the cause of what is wrong with the last response, if that makes all tests fail that begin alike. Any other error
+	// is returned as it is, and so is none.
 	Named(wrong error) error
 	// As returns what sends requests of a user.
 	As(user User) Engine
@@ -53,11 +54,7 @@ func (t *Trial) endIf(err error) {
 }
 
 // Check ends the test if there is an error: [Brokenf] or [NotTested]. A failure then shows the last request and its response.
-func (t *Trial) Check(err error) {
-	if err != nil {
-		t.endIf(t.engine.Named(err))
-	}
-}
+func (t *Trial) Check(err error) { t.endIf(t.engine.Named(err)) }
 
 // Require ends the test as broken, unless something is so.
 func (t *Trial) Require(isSo bool, format string, args ...any) {

@@ -33,6 +33,15 @@ func (l *listed) Send(request Request, _ Expectation) (Interaction, error) {
 	return page, nil
 }
 
+func (l *listed) Draw(things ...*Thing) { things[0].ID = "drawn" }
+
+func (l *listed) Create(thing *Thing) error {
+	thing.ID = "created"
+	return map[string]error{"wrong": errWrong}[thing.Creator]
+}
+
+func (l *listed) CreateIfPossible(thing *Thing) { thing.Missing = true }
+
 func (l *listed) Beside() (Engine, func() error) {
 	return &listed{pages: l.pages}, func() error { return nil }
 }
@@ -50,15 +59,36 @@ func TestTry(t *testing.T) {
 		"something is not so":  {func(t *Trial) { t.Require(false, "a %d", 1) }, Broken{Rank: Behaviour, Message: "a 1"}},
 		"it is not tested":     {func(t *Trial) { t.NotTested("why") }, NotTested("why")},
 		"a request is refused": {func(t *Trial) { t.Send(Request{Path: "wrong"}, Expectation{}) }, errWrong},
+		"a call is refused":    {func(t *Trial) { t.Do(Call{}, Expectation{}) }, errWrong},
+		"a check fails":        {func(t *Trial) { t.Check(errWrong) }, errWrong},
+		"a create is refused":  {func(t *Trial) { t.Create(&Thing{}, &Thing{Creator: "wrong"}) }, errWrong},
+		"a part is refused":    {func(t *Trial) { t.Attempt(func(t *Trial) { t.Check(errWrong) }) }, nil},
+		"nobody knows":         {func(t *Trial) { t.Undecided("is it?") }, Undecided{NotTested("is it?")}},
 	} {
 		goesOn := false
-		got := Try(&listed{}, func(t *Trial) {
+		got := Try(&listed{pages: []string{"wrong"}}, func(t *Trial) {
 			c.test(t)
 			goesOn = true
 		})
 		if !errors.Is(got, c.want) || goesOn != (c.want == nil) {
 			t.Errorf("%s: it ends with %v, and goes on: %v", name, got, goesOn)
 		}
+	}
+}
+
+// Things are given identities, created, or made missing.
+func TestThings(t *testing.T) {
+	t.Parallel()
+	var drawn, created, missing Thing
+	sent := false
+	err := Try(&listed{}, func(t *Trial) {
+		t.Draw(&drawn)
+		t.Create(&created)
+		t.CreateIfPossible(&missing)
+		t.Attempt(func(*Trial) { sent = true })
+	})
+	if drawn.ID != "drawn" || created.ID != "created" || !missing.Missing || !sent || err != nil {
+		t.Errorf("%v was drawn, %v created, missing: %v, part run: %v; %v", drawn.ID, created.ID, missing.Missing, sent, err)
 	}
 }
 
