@@ -111,6 +111,19 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// A page that leads out of the service ends the test.
+func TestPagesElsewhere(t *testing.T) {
+	t.Parallel()
+	engine := &listed{pages: []string{"/a", "http://other.example/b"}}
+	err := Try(engine, func(t *Trial) {
+		for range t.Pages("list", nil) {
+		}
+	})
+	if got := strings.Join(engine.sent, " "); got != "/a" || err == nil {
+		t.Errorf("%q are read, %v", got, err)
+	}
+}
+
 // The last of some functions uses the engine of the test, and its error counts before those of the others.
 func TestTogether(t *testing.T) {
 	t.Parallel()
