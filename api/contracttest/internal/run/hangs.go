@@ -69,12 +69,8 @@ func (h *hangs) within(operation string, request scenario.Request, timeout time.
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	of := h.of(operation)
-	if len(of.hanging) > 0 {
-		for _, value := range valuesOf(request) {
-			if of.hanging[value] {
-				return 0, leftOut
-			}
-		}
+	if slices.ContainsFunc(valuesOf(request), func(value uint64) bool { return of.hanging[value] }) {
+		return 0, leftOut
 	}
 	isSilent := !h.silence.IsZero()
 	isWrite := slices.Contains([]string{http.MethodPost, http.MethodPut, http.MethodPatch}, request.Method)

@@ -3,11 +3,13 @@ package run
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
 	"github.com/plantstore/plantstore/api/contracttest/internal/plan"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
@@ -73,6 +75,70 @@ func TestHang(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Which request hangs, and how long others wait, depends on what has responded since.
+func TestHangs(t *testing.T) {
+	t.Parallel()
+	request := func(method, path string) scenario.Request {
+		return scenario.Request{Method: method, Path: path, Body: jsonvalue.Encode(path)} // no body is a value, too
+	}
+	held := func(h *hangs, operation string) bool { return h.hung(operation, request("GET", "/"+operation)) != nil }
+	var h hangs
+	h.responded("get", request("GET", "/1"), http.StatusOK, 0)
+	h.responded("post", request("POST", "/1"), http.StatusOK, 0)
+	for operation, want := range map[string]time.Duration{"get": RequestTimeout, "post": time.Second} {
+		method := strings.ToUpper(operation)
+		if got, err := h.within(operation, request(method, "/2"), time.Second); got != want || err != nil {
+			t.Errorf("after a response %s waits %v, want %v", method, got, want)
+		}
+	}
+	if held(&h, "first") || !held(&h, "get") {
+		t.Error("not the first request that hangs is accused")
+	}
+	h.noteWait(request("GET", "/2"), time.Minute)
+	if h.notWaited != "" {
+		t.Error("a wait is told although a hang was found")
+	}
+	h.responded("get", request("GET", "/1"), http.StatusBadRequest, 0)
+	if !held(&h, "get") {
+		t.Error("a refusal by what accepts requests shows that it does not wait")
+	}
+	h.responded("get", request("GET", "/1"), http.StatusOK, 0)
+	if !held(&h, "third") {
+		t.Error("a response of another operation shows that nothing waits")
+	}
+	if got, _ := h.within("first", request("GET", "/2"), time.Second); got != time.Second {
+		t.Errorf("what has hung waits %v", got)
+	}
+	if _, err := h.within("first", request("GET", "/first"), time.Second); err != leftOut {
+		t.Errorf("a value that hangs is sent: %v", err)
+	}
+	h.responded("first", request("GET", "/first"), http.StatusBadRequest, 0) // it was sent at the same time
+	if got, err := h.within("first", request("GET", "/first"), time.Second); got != time.Second || err != nil {
+		t.Errorf("what has hung and responded waits %v, %v", got, err)
+	}
+	if held(&h, "first") {
+		t.Error("what accepts nothing, and has responded, waits for another one")
+	}
+}
+
+// The values of a request are those that have no others below, with their places, and the body as a whole.
+func TestValuesOf(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]int{
+		``: 3, `{"a":["x",{"b":1}]}`: 4, `{"a":[]}`: 3, `["` + strings.Repeat("x", mostOfValues) + `","y"]`: 2,
+	} {
+		values := valuesOf(scenario.Request{Path: "/a", Body: []byte(body)})
+		slices.Sort(values)
+		if got := len(slices.Compact(values)); got != want {
+			t.Errorf("%.40s has %d values, want %d", body, got, want)
+		}
+	}
+	one, other := valuesOf(scenario.Request{Path: "/a"}), valuesOf(scenario.Request{Path: "/b", Query: []string{"a=1"}})
+	if slices.Contains(other, one[0]) || len(other) != len(one)+1 {
+		t.Error("a path or a pair of the query is no value")
+	}
 }
 
 // What a run that ends has not waited for is no failure, and told. It waits no longer than a quarter of its time for what may be
