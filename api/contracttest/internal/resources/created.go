@@ -9,7 +9,7 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
-// Created returns what the response to an accepted request says was created, and the path at which it can be deleted; or nil, if nothing
+// Created returns what a response says was created, and the path at which it can be deleted; or nil, if nothing
 // was created, or the document has no DELETE for it.
 func (s *Set) Created(operation *document.Operation, got scenario.Interaction) (thing *scenario.Thing, path string) {
 	x := s.Of(operation)
@@ -30,13 +30,13 @@ func (s *Set) Created(operation *document.Operation, got scenario.Interaction) (
 	return thing, path
 }
 
-// isCreatedBy reports whether a success of an operation on such a thing says that it was created. A PUT has replaced it unless its
+// isCreatedBy reports whether a response of an operation on such a thing says that it was created. A PUT has replaced it unless its
 // status is 201.
 func (x *Resource) isCreatedBy(operation *document.Operation, got scenario.Interaction) bool {
 	if got.Method == http.MethodPut {
 		return got.Status == http.StatusCreated
 	}
-	return operation == x.Create
+	return operation == x.Create && got.Status < http.StatusMultipleChoices
 }
 
 // IdentityIn is the identity of what a response says was created, or nil.

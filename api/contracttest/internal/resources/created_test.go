@@ -30,6 +30,7 @@ func TestCreated(t *testing.T) {
 		"a PUT has created":                {plainTool, "putTool", "/tools/p1", 201, `{"id": "s1"}`, `{"id": "r1"}`, nil, "/tools/p1"},
 		"a PUT has replaced":               {plainTool, "putTool", "/tools/p1", 200, `{"id": "s1"}`, `{"id": "r1"}`, nil, ""},
 		"a PATCH creates nothing":          {plainTool, "changeTool", "/tools/p1", 201, `{"id": "s1"}`, `{"id": "r1"}`, nil, ""},
+		"a redirect creates nothing":       {chosen, "createTool", "/tools", 300, `{"id": "s1"}`, ``, nil, ""},
 		"no DELETE":                        {undeletable, "createTool", "/tools", 201, `{}`, `{"id": "r1"}`, nil, ""},
 		"below another one":                {plainTool + part, "createPart", "/tools/t1/parts", 201, `{}`, `{"partId": 7}`, nil, ""},
 		"an operation that is on no thing": {plainTool + belowTools, "getShop", "/shops/1", 200, ``, `{"id": 7}`, nil, ""},

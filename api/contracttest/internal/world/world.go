@@ -131,9 +131,10 @@ func placeOf(operation *document.Operation, x scenario.Interaction) Place {
 // does not exist. The lock is held.
 func (w *World) learnPath(operation *document.Operation, x scenario.Interaction, at Place) {
 	exists := x.Method == http.MethodGet || x.Status == http.StatusCreated
-	if exists && operation.EndsWithParameter() {
-		last := len(operation.PathNames) - 1
-		w.seen.add(operation.Prefix(last), Entry{Value: operation.LastPathValue(x.Path), Place: at})
+	value := operation.LastPathValue(x.Path)
+	isWrong := value == "" // its escape is, which is sent, too
+	if exists && operation.EndsWithParameter() && !isWrong {
+		w.seen.add(operation.Prefix(len(operation.PathNames)-1), Entry{Value: value, Place: at})
 	}
 }
 

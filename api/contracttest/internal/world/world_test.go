@@ -92,6 +92,7 @@ func TestResponses(t *testing.T) {
 		"an unknown path":      {[]scenario.Interaction{{Method: "GET", Path: "/halls", Status: 200, Body: []byte(`{"id":"r1"}`)}}, "; "},
 		"nothing is found":     {[]scenario.Interaction{{Method: "GET", Path: "/rooms/r1", Status: 404, Body: []byte(`{"id":"r1"}`)}}, "; "},
 		"a read":               {[]scenario.Interaction{{Method: "GET", Path: "/rooms/r%201", Status: 200, Body: []byte(`{"id":"r2"}`)}}, "/rooms/{}: r 1, roomid: r2; "},
+		"a wrong escape":       {[]scenario.Interaction{{Method: "GET", Path: "/rooms/%zz", Status: 200}}, "; "},
 		"a PUT": {
 			[]scenario.Interaction{{Method: "PUT", Path: "/rooms/r1", Status: 200, RequestBody: []byte(`{"owner_id":"o1"}`)}}, "ownerid: o1, roomownerid: o1; ",
 		},
