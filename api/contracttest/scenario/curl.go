@@ -39,19 +39,24 @@ func curlBody(body string) string {
 	}
 	var commands []string
 	plain := 0 // where the text begins that no command writes yet
+	writePlainTo := func(end int) {
+		if plain < end {
+			commands = append(commands, "printf %s "+ShellQuote(body[plain:end]))
+		}
+	}
 	for at := 0; at < len(body); {
 		first, size := utf8.DecodeRuneInString(body[at:])
 		end := len(body) - len(strings.TrimLeft(body[at:], string(first))) // of the run of this character
 		number := (end - at) / size
 		isSafe := unicode.IsLetter(first) || unicode.IsDigit(first) // in a format of printf
 		if number >= fewRepeated && isSafe {
-			commands = append(commands, "printf %s "+ShellQuote(body[plain:at]))
+			writePlainTo(at)
 			commands = append(commands, fmt.Sprintf("printf '%c%%.0s' {1..%d}", first, number))
 			plain = end
 		}
 		at = end
 	}
-	commands = append(commands, "printf %s "+ShellQuote(body[plain:]))
+	writePlainTo(len(body))
 	written := strings.Join(commands, "; ")
 	if len(written) > mostOfBody {
 		return fmt.Sprintf("%s # and %d bytes more", ShellQuote(body[:mostOfBody]), len(body)-mostOfBody)
