@@ -83,17 +83,12 @@ func (d *Draft) PlainBody(operation *document.Operation) any {
 }
 
 // Removal is the call that removes a thing, or false if there is no operation for it, or its path cannot name the thing.
-func (d *Draft) Removal(thing *scenario.Thing) (call scenario.Call, isPossible bool) {
+func (d *Draft) Removal(thing *scenario.Thing) (removal scenario.Call, isPossible bool) {
 	operation := d.Resources.CreatedBy(thing.Creator).Operations[http.MethodDelete]
 	if operation == nil {
-		return call, false
+		return removal, false
 	}
-	use := d.Resources.UseOf(operation)
-	for _, parameter := range operation.Parameters {
-		isIdentity := parameter.In == "path" && use.IsNamed(parameter.Name)
-		if _, canBeWritten := document.Written(parameter, thing.ID); isIdentity && canBeWritten {
-			return d.CallOf(http.MethodDelete, thing, nil), true
-		}
-	}
-	return call, false
+	identity := operation.Parameter("path", d.Resources.UseOf(operation).Parameter)
+	_, isPossible = document.Written(identity, thing.ID)
+	return d.CallOf(http.MethodDelete, thing, nil), isPossible
 }
