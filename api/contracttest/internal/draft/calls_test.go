@@ -2,6 +2,7 @@ package draft
 
 import (
 	"net/http"
+	"net/url"
 	"testing"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/lessons"
@@ -27,6 +28,19 @@ func TestCalls(t *testing.T) {
 		"the identity of a body is that of the path": {func(t *Trial) {
 			t.Call(http.MethodPatch, book, map[string]any{"id": 1})
 		}, []string{`PATCH /shelves/a/books/7 {"id":7}`}},
+		"an accepted call": {func(t *Trial) { t.Accepted(http.MethodPatch, book, nil) }, []string{"PATCH /shelves/a/books/7"}},
+		"a refused call": {func(t *Trial) {
+			t.Refused(http.MethodPatch, book, map[string]any{"title": 1}, scenario.InvalidBody)
+		}, []string{`PATCH /shelves/a/books/7 {"title":1}`}},
+		"a created thing": {func(t *Trial) { t.CreateOf(t.Resources.CreatedBy("createNote")) }, []string{"POST /notes"}},
+		"a drawn thing": {func(t *Trial) {
+			drawn := &scenario.Thing{Creator: "createShelf"}
+			t.Draw(drawn)
+			t.Read(drawn)
+		}, []string{"GET /shelves/id#1"}},
+		"a call with a query": {func(t *Trial) {
+			t.Do(scenario.Call{Operation: "listLoans", Query: url.Values{"from": {"3"}}}, scenario.Expectation{})
+		}, []string{"GET /loans?from=3"}},
 		"a read":                   {func(t *Trial) { t.Read(book) }, []string{"GET /shelves/a/books/7"}},
 		"a read of a label":        {func(t *Trial) { t.Read(label) }, []string{"GET /labels/red"}},
 		"a removal":                {func(t *Trial) { t.Remove(shelf) }, []string{"DELETE /shelves/a"}},
@@ -64,10 +78,53 @@ func TestRead(t *testing.T) {
 		if !isRead || string(got.Body) != `{"code":"a"}` || string(shelf.Seen.Body) != string(got.Body) {
 			t.Errorf("it is read: %v, %s; seen is %s", isRead, got.Body, shelf.Seen.Body)
 		}
-		if _, isRead := trial.Read(&scenario.Thing{Creator: "createNote", ID: "n"}); isRead || len(p.sent) != 1 {
+		note := &scenario.Thing{Creator: "createNote", ID: "n"}
+		trial.ReadShows(note, map[string]any{"room": "a"})
+		trial.Unchanged(note, "a test")
+		if _, isRead := trial.Read(note); isRead || len(p.sent) != 1 {
 			t.Errorf("what has no GET is read: %q", p.sent)
 		}
 	}))
+}
+
+// A thing has changed if a read differs from what was seen, but for members that change by themselves.
+func TestUnchanged(t *testing.T) {
+	t.Parallel()
+	const changed = "a test has changed a from "
+	for _, c := range []struct {
+		first, second, third response
+		want                 string
+	}{
+		{first: response{body: `{"a":1}`}, second: response{body: `{"a":1}`}, third: response{body: `{"a":2}`}},
+		{first: response{body: `{"a":1}`}, second: response{body: `{"a":2}`}, third: response{body: `{"a":3}`}},
+		{first: response{body: `{"a":1}`}, second: response{body: `{"a":2}`}, third: response{body: `{"a":2}`}, want: changed + `{"a":1} to {"a":2}`},
+		{first: response{body: `{"a":1}`}, second: response{body: `{"a":2}`, status: 404}, third: response{body: `{"a":3}`, status: 404}, want: changed + `{"a":1} to {"a":3}`},
+		{first: response{body: `{"a":1}`}, second: response{body: `{"a":2}`}, third: response{body: `{"a":3}`, status: 404}, want: changed + `{"a":1} to {"a":3}`},
+		{first: response{body: "1"}, second: response{body: "2"}, third: response{body: "three"}, want: changed + "1 to three"},
+	} {
+		p := &player{draft: library(t).Draft("a test"), responses: []response{c.first, c.second, c.third}}
+		err := p.play(func(t *Trial) {
+			shelf := &scenario.Thing{Creator: "createShelf", ID: "a"}
+			t.Read(shelf)
+			t.Unchanged(shelf, "a %s", "test")
+		})
+		if message(err) != c.want {
+			t.Errorf("after %+v: %q, want %q", c, message(err), c.want)
+		}
+	}
+}
+
+// A read must have what is known of a thing.
+func TestReadShows(t *testing.T) {
+	t.Parallel()
+	declared := scenario.Resource{Create: "createShelf", ID: "code", Read: "getShelf"}
+	p := &player{draft: library(t, declared).Draft("a test"), responses: []response{{status: 200, body: `{"room":"b"}`}}}
+	err := p.play(func(t *Trial) {
+		t.ReadShows(&scenario.Thing{Creator: "createShelf", ID: "a"}, map[string]any{"room": "a"})
+	})
+	if want := `was sent room = "a", but has "b"`; message(err) != want {
+		t.Errorf("%q, want %q", message(err), want)
+	}
 }
 
 // The plainest body has what the service needs, or is none.

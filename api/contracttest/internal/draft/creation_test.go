@@ -33,6 +33,34 @@ var creations = map[string]creation{
 		id:        "own",
 		known:     `{"code":"own","room":"a","width":7}`,
 	},
+	"a body is tried without what is optional": {
+		thing:     scenario.Thing{Creator: "createShelf", ID: "own"},
+		responses: []response{{status: 400}, {status: 201}},
+		sent:      []string{`POST /shelves {"code":"own","room":"Ficus #1","width":%}`, `POST /shelves {"code":"own","room":"Ficus #1"}`},
+		id:        "own",
+		known:     `{"code":"own","room":"Ficus #1"}`,
+	},
+	"a member is lost": {
+		thing:     scenario.Thing{Creator: "createShelf", ID: "own", Sent: map[string]any{"room": "a", "width": 1}},
+		responses: []response{{status: 201, body: `{"code":"own","room":"b","width":1}`}},
+		sent:      []string{`POST /shelves {"code":"own","room":"a","width":%}`},
+		known:     `{"code":"own","width":1}`,
+		ends:      `was sent room = "a", but has "b"`,
+	},
+	"a proposed identity is replaced": {
+		thing:     scenario.Thing{Creator: "createPaper", Sent: map[string]any{"id": 1, "title": "a"}},
+		responses: []response{{status: 201, body: `{"id":7,"title":"a"}`}},
+		sent:      []string{`POST /papers {"id":1,"title":"a"}`},
+		id:        "7",
+		known:     `{"title":"a"}`,
+	},
+	"Location has the identity": {
+		thing:     scenario.Thing{Creator: "createNote"},
+		responses: []response{{status: 201, location: "/api/notes/n1"}},
+		sent:      []string{"POST /notes"},
+		id:        "n1",
+		known:     "{}",
+	},
 	"a given body is not tried without what is optional": {
 		thing:     scenario.Thing{Creator: "createShelf", ID: "own", Sent: map[string]any{"room": "a", "width": 1}},
 		responses: []response{{status: 400}, {status: 201}},
@@ -148,6 +176,12 @@ func TestParents(t *testing.T) {
 	if parent := d.Parent(x.Parent, x.Parent.Thing(nil)); parent != nil {
 		t.Errorf("a shelf is below %v", parent)
 	}
+	own := &scenario.Thing{Creator: "createShelf", ID: "own"}
+	fifth := x.Thing(nil)
+	fifth.Parent = own
+	if parent := d.Parent(x, fifth); parent != nil || fifth.Parent != own {
+		t.Errorf("%v is to be created, and the parent is %v", parent, fifth.Parent)
+	}
 	another := library(t).Draft("a test")
 	fourth := x.Thing(nil)
 	if parent := another.Parent(another.Resources.CreatedBy("createBook"), fourth); parent == nil || parent != fourth.Parent {
@@ -193,12 +227,36 @@ func TestConfirmBelow(t *testing.T) {
 	}
 }
 
+// What a create has created is read where the create was sent.
+func TestReadOf(t *testing.T) {
+	t.Parallel()
+	lamps := scenario.Resource{Create: "createLamp", ID: "id", Assigned: true, Read: "getLamp"}
+	d := library(t, lamps).Draft("a test")
+	shelf := &scenario.Thing{Creator: "createShelf", ID: "a"}
+	created := scenario.Interaction{Status: http.StatusCreated, Body: []byte(`{"id":7}`)}
+	for creator, want := range map[string]string{"createBook": "/shelves/a/books/7", "createPaper": "/papers/7", "createLamp": "/desks/Ficus/lamps/7"} {
+		x := d.Resources.CreatedBy(creator)
+		thing := x.Thing(nil)
+		if x.Parent != nil {
+			thing.Parent = shelf
+		}
+		read := d.ReadOf(x, d.CreationOf(x, thing), created)
+		request, err := d.Request(read, "")
+		if err != nil || request.Path != want {
+			t.Errorf("what %s creates is read at %s, %v, want %s", creator, request.Path, err, want)
+		}
+	}
+}
+
 // The body of a create leaves out what the service refuses, and is none where the document has none.
 func TestVaried(t *testing.T) {
 	t.Parallel()
 	drafts := library(t)
 	drafts.Lessons.Teach(drafts.Document.Operation("createShelf"), func(l *lessons.Lesson) { l.LeftOut = map[string]bool{"/width": true} })
 	d := drafts.Draft("a test")
+	if list := d.VariedThing(drafts.Document.Operation("createList")); string(jsonvalue.Encode(list)) != `["Ficus"]` {
+		t.Errorf("a list is %v", list)
+	}
 	for creator, want := range map[string]string{
 		"createShelf": `{"code":"own","room":"Ficus #1"}`,
 		"createNote":  "null",

@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -45,6 +46,12 @@ func TestOpenPath(t *testing.T) {
 	drafts := library(t)
 	drafts.World.Learn(scenario.Interaction{Method: http.MethodGet, Path: "/shelves/s9", Status: 200})
 	d := drafts.Draft("a test")
+	below := &scenario.Thing{Creator: "createBook", ID: int64(7)} // of an unknown shelf
+	drafts.World.Learn(scenario.Interaction{Method: http.MethodGet, Path: "/shelves/s8/books/5", Status: 200})
+	request, err := drafts.Draft("a test").Request(scenario.Call{Operation: "getBook", Of: below}, "")
+	if err != nil || request.Path != "/shelves/s9/books/7" {
+		t.Errorf("the path of a book is %s, %v", request.Path, err)
+	}
 	for operation, want := range map[string]string{"getSeat": "/desks/Ficus/seats/1", "createBook": "/shelves/s9/books"} {
 		request, err := d.Request(scenario.Call{Operation: operation}, "")
 		if err != nil || request.Path != want {
@@ -69,6 +76,7 @@ func TestSlots(t *testing.T) {
 	fresh.FreshenPath(drafts.Draft("a test"))
 	without := settled
 	without.Unset(number)
+	settled.FreshenPath(drafts.Draft("a test"))
 	for want, of := range map[string]*Slots{"/desks/Ficus/seats/1": &slots, "/desks/e/seats/1": &settled, "/desks/e/seats/{seat}": &without} {
 		request := scenario.Request{Path: seat.Template, Header: http.Header{}}
 		of.Write(&request)
@@ -76,8 +84,39 @@ func TestSlots(t *testing.T) {
 			t.Errorf("the path is %s, want %s", request.Path, want)
 		}
 	}
-	if fresh.IsFree(desk) || !fresh.IsFree(number) || !slots.IsFree(desk) || settled.IsFree(desk) || !settled.IsSettled(desk) || without.IsSettled(number) {
+	if fresh.IsFree(desk) || !fresh.IsFree(number) || !slots.IsFree(desk) || settled.IsFree(desk) || !settled.IsSettled(desk) || slots.IsSettled(desk) || without.IsSettled(number) {
 		t.Error("a slot is free that is not, or the other way round")
+	}
+}
+
+// What is no free text of a path is not made new.
+func TestFreshenPath(t *testing.T) {
+	t.Parallel()
+	drafts := library(t)
+	for operation, parameter := range map[string][2]string{"getFloor": {"path", "floor"}, "listLoans": {"header", "X-Desk"}} {
+		slots := Slots{Operation: drafts.Document.Operation(operation)}
+		free := slots.Operation.Parameter(parameter[0], parameter[1])
+		slots.Free(free, drafts.Values)
+		slots.FreshenPath(drafts.Draft("a test"))
+		if !slots.IsFree(free) {
+			t.Errorf("%s of %s is %s", free.Name, operation, slots.Text(free))
+		}
+	}
+}
+
+// A request has the headers that its parameters and its body need, and no others.
+func TestHeaders(t *testing.T) {
+	t.Parallel()
+	d := library(t).Draft("a test")
+	for operation, want := range map[string]http.Header{
+		"getShelf":    {},
+		"createShelf": {"Content-Type": {"application/json"}},
+		"listLoans":   {"Cookie": {"seat=Ficus"}, "X-Desk": {"Ficus"}, "X-Note": {"given"}},
+	} {
+		request, err := d.Request(scenario.Call{Operation: operation, Body: map[string]any{}}, "")
+		if err != nil || !maps.EqualFunc(request.Header, want, slices.Equal) {
+			t.Errorf("%s has %v, %v, want %v", operation, request.Header, err, want)
+		}
 	}
 }
 

@@ -57,6 +57,7 @@ func TestShows(t *testing.T) {
 		{name: "a trimmed text", sent: `{"name":" a"}`, got: `{"name":"a"}`, want: `was sent name = " a", but has "a"`},
 		{name: "a managed member", sent: `{"status":"a"}`, got: `{"status":"b"}`},
 		{name: "a managed member, then another one", sent: `{"created":1,"name":"a"}`, got: `{"created":2,"name":"b"}`, want: `was sent name = "a", but has "b"`},
+		{name: "a managed member of a read", operation: "getCrate", sent: `{"status":"a"}`, got: `{"status":"b"}`},
 		{name: "a managed member with a schema of its own", operation: "changeCrate", sent: `{"status":"a"}`, got: `{"status":"b"}`, want: `was sent status = "a", but has "b"`},
 		{name: "a managed member where neither has a schema", operation: "changeBox", sent: `{"status":"a"}`, got: `{"status":"b"}`, want: `was sent status = "a", but has "b"`},
 		{name: "the identity", sent: `{"id":"a"}`, got: `{"id":"b"}`, want: `was sent id = "a", but has "b"`},
