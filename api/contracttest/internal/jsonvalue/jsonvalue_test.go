@@ -35,9 +35,22 @@ func TestDecode(t *testing.T) {
 			}
 		}
 	}
-	if _, err := jsonvalue.Decode([]byte(`1 2`)); err == nil || err.Error() != "more follows it" {
-		t.Errorf("the error is %v", err)
+	for text, want := range map[string]string{`1 2`: "more follows it", `{"a": 1, "a": 2}`: "duplicate"} {
+		if _, err := jsonvalue.Decode([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error of %s is %v", text, err)
+		}
 	}
+}
+
+// A value that JSON does not have is a mistake of the engine, not an empty text.
+func TestEncodePanics(t *testing.T) {
+	t.Parallel()
+	defer func() {
+		if recover() == nil {
+			t.Error("a channel is written")
+		}
+	}()
+	jsonvalue.Encode(make(chan int))
 }
 
 // Normal makes of a value what Decode returns.
@@ -149,12 +162,36 @@ func TestSplit(t *testing.T) {
 	}
 }
 
+// A value gets another one at a pointer, and objects on the way are made.
+func TestWith(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ value, pointer, want string }{
+		{`{"a":1}`, "", "2"},
+		{`{"a":1}`, "/a", `{"a":2}`},
+		{`{"a":1,"b":{"d":3}}`, "/b/c", `{"a":1,"b":{"c":2,"d":3}}`},
+		{`{"a":1}`, "/a/b~1c/d", `{"a":{"b/c":{"d":2}}}`},
+	} {
+		value, err := jsonvalue.Decode([]byte(c.value))
+		must.NoError(t, err)
+		got := string(jsonvalue.Encode(jsonvalue.With(value, c.pointer, 2)))
+		if got != c.want || string(jsonvalue.Encode(value)) != c.value {
+			t.Errorf("%s with 2 at %s is %s, want %s", jsonvalue.Encode(value), c.pointer, got, c.want)
+		}
+	}
+	if got := jsonvalue.First("/*/a*/*"); got != "/0/a*/0" {
+		t.Errorf("the first one is %s", got)
+	}
+}
+
 // Values differ at the deepest places, and lists of different lengths as a whole.
 func TestDifferences(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ one, other, want string }{
 		{`{"a":1,"b":[1,2]}`, `{"b":[1,2],"a":1}`, ""},
 		{`{"a":1,"b":{"c/d":1}}`, `{"a":2,"b":{"c/d":null}}`, "/a /b/c~1d"},
+		{`{"a":1}`, `{"a":1,"b":2}`, "/b"},
+		{`{"a":{"b":1}}`, `{"a":1}`, "/a"},
+		{`{"a":1}`, `{"a":{"b":1}}`, "/a"},
 		{`[1,{"a":1}]`, `[1,{}]`, "/1/a"},
 		{`{"a":[1]}`, `{"a":[1,2]}`, "/a"},
 		{`1`, `[]`, "."},
