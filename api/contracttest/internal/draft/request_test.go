@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
@@ -117,6 +118,19 @@ func TestHeaders(t *testing.T) {
 		if err != nil || !maps.EqualFunc(request.Header, want, slices.Equal) {
 			t.Errorf("%s has %v, %v, want %v", operation, request.Header, err, want)
 		}
+	}
+}
+
+// A thing is sent within what its operation takes around it.
+func TestWrappedBody(t *testing.T) {
+	t.Parallel()
+	d := library(t).Draft("a test")
+	create := d.Document.Operation("createShelf")
+	create.Takes = document.Wrapping{Members: "/shelf"}
+	request, err := d.Request(scenario.Call{Operation: create.ID, Body: map[string]any{"code": "a"}}, "")
+	got := numbered([]string{string(request.Body)})[0]
+	if want := `{"code":"id#1","room":"Ficus","shelf":{"code":"a"},"width":1}`; err != nil || got != want {
+		t.Errorf("sent %s, %v, want %s", got, err, want)
 	}
 }
 
