@@ -154,6 +154,18 @@ func TestDeepBody(t *testing.T) {
 	}
 }
 
+// What must be there, and has no schema, has nothing that may be left out.
+func TestOptionalWithoutSchema(t *testing.T) {
+	t.Parallel()
+	l := ordersRead(t)
+	operation := l.document.Operation("createNote")
+	operation.BodySchema().Required = []string{"text", "more"}
+	value := map[string]any{"text": "a", "mood": "good", "more": map[string]any{"a": 1}}
+	if got := strings.Join(l.OptionalPlaces(operation, value), " "); got != "/mood" {
+		t.Errorf("optional are %s", got)
+	}
+}
+
 // A value of Go is filled as what a service reads, with what is known of the operation.
 func TestValue(t *testing.T) {
 	t.Parallel()

@@ -131,7 +131,7 @@ func TestAbove(t *testing.T) {
 		{name: "the object counts more", path: "/rooms/r1/boards", body: `[{"id":"s1","room_id":"r2"}]`, want: "/rooms/r2/boards/s1"},
 		{name: "a given one", path: "/rooms/r1/boards", body: `[{"id":"s1"}]`, given: map[string]string{"roomId": "g"}, want: "/rooms/{roomId}/boards/s1"},
 		{name: "one that is settled", path: "/rooms/r1/boards", body: `[{"id":"s1"}]`, open: "board_id", want: "/rooms/{roomId}/boards/s1"},
-		{name: "only above", path: "/rooms", body: `[{"id":"r1"}]`, want: "/rooms/r1/boards/{board_id}"},
+		{name: "only above", path: "/rooms", body: `[{"id":"r1","name":"n1"}]`, want: "/rooms/r1/boards/{board_id}"},
 		{name: "seen below something else", path: "/halls/h1/boards", body: `[{"id":"s1"}]`, want: "/rooms/{roomId}/boards/s1"},
 		{name: "seen elsewhere", path: "/rooms", body: `[{"board_id":"s1"}]`, want: "/rooms/{roomId}/boards/s1"},
 	} {
