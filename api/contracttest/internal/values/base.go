@@ -57,13 +57,12 @@ func (g *Generator) keptBase(wanted *schema.Schema) any {
 	drawn := g.drawn.Load()
 	cuts := g.cuts
 	value := g.newBase(wanted)
-	isTooMuch := g.work > g.Enough
 	switch {
 	case g.drawn.Load() != drawn:
 		return value // it has an identity, or another test has drawn one meanwhile
 	case g.cuts == cuts:
 		g.keepBase(key, value)
-	case !isTooMuch:
+	default:
 		g.cutBases[inRecursion] = value
 	}
 	return value
@@ -213,9 +212,7 @@ func (g *Generator) Many(wanted *schema.Schema, n int, begin ...any) []any {
 	g.depth++
 	defer func() { g.depth-- }()
 	array := append([]any{}, begin...)
-	if wanted.Contains != nil {
-		array = append(array, g.contained(wanted)...)
-	}
+	array = append(array, g.contained(wanted)...)
 	for len(array) < n {
 		item := itemAt(wanted, len(array))
 		if wanted.UniqueItems && len(array) > 0 {

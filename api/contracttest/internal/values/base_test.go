@@ -50,6 +50,19 @@ func TestRecursionBeginsAnew(t *testing.T) {
 	}
 }
 
+// A base that is too much work lacks members, which is said, and the next one is not affected.
+func TestTooMuchForBase(t *testing.T) {
+	t.Parallel()
+	g := New(Settings{Enough: 1})
+	large := schemaOf(t, `{"type":"object","required":["a","b"],"properties":{"a":{"enum":["a"]},"b":{"enum":["b"]}}}`)
+	if got := shown(g.Base(large)); got != `{"a":"a","b":null}` || !g.TakeExhausted() {
+		t.Errorf("it is %s", got)
+	}
+	if got := shown(g.Base(large.Properties["b"])); got != `"b"` || g.TakeExhausted() {
+		t.Errorf("the next one is %s", got)
+	}
+}
+
 // A recursion that must not end is cut, and what was cut is not kept for where another one begins.
 func TestEndlessBeginsAnew(t *testing.T) {
 	t.Parallel()

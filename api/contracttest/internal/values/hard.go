@@ -32,9 +32,6 @@ func isRelated(wanted *schema.Schema) bool {
 
 // relations returns values on both sides of each keyword about several members or items.
 func (g *Generator) relations(wanted *schema.Schema) (all []Variant) {
-	if !isRelated(wanted) {
-		return nil
-	}
 	for _, keyword := range related {
 		if schema.Has(wanted, keyword) {
 			base := g.simpleBase(wanted, false)
