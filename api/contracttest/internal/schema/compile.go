@@ -137,7 +137,7 @@ func (l *Library) leaveOutCause(wrong *jsonschema.ValidationError) (hasLeftOut b
 	for i := len(at) - 1; i >= 2; i-- {
 		pointer := jsonvalue.Pointer(at[:i]...)
 		schema := jsonvalue.Object(jsonvalue.Lookup(l.schemaOfAll(), "#"+pointer))
-		if schema == nil || !l.understands(at[i]) {
+		if !l.understands(at[i]) { // such as an index
 			continue
 		}
 		if _, has := schema[at[i]]; has { // else another cause has left it out

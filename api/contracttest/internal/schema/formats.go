@@ -114,7 +114,7 @@ var (
 	errNoFormat      = errors.New("does not have the format")
 	errNoEmail       = errors.New("is not an email address")
 	errNotAbsolute   = errors.New("is not absolute")
-	errAddressFamily = errors.New("is an address of another family")
+	errAddressFamily = errors.New("is not an address of the family")
 )
 
 // checkDateTime has two checks: time.Parse takes a comma, too, and a pattern takes February 30.
@@ -152,11 +152,11 @@ func checkURI(text string) error {
 
 // checkAddress takes an IP address of one family: package netip reads both alike.
 func checkAddress(text string, isOfFamily func(netip.Addr) bool) error {
-	address, err := netip.ParseAddr(text)
-	if err == nil && !isOfFamily(address) {
-		err = errAddressFamily
+	address, _ := netip.ParseAddr(text) // what is no address is of no family
+	if !isOfFamily(address) {
+		return errAddressFamily
 	}
-	return err
+	return nil
 }
 
 // matching makes a check of a pattern.
