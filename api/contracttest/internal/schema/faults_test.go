@@ -59,7 +59,8 @@ func TestTranslation(t *testing.T) {
 		{"3.0.3", "{format: date}", `1|"2026-11-20"`, `"1"`},
 		// What the packages that read a format take, and the format does not have.
 		{"3.0.3", "{type: string, format: email}", `"ficus@plants.example"`, `"Ficus <ficus@plants.example>"`},
-		{"3.0.3", "{type: string, format: date-time}", `"2026-02-28T00:00:00.5Z"`, `"2026-02-28T00:00:00,5Z"|"2026-02-30T00:00:00Z"`},
+		{"3.0.3", "{type: string, format: date-time}", `"2026-02-28T00:00:00.5Z"|"2026-02-28t00:00:00z"`, `"2026-02-28T00:00:00,5Z"|"2026-02-30T00:00:00Z"`},
+		{"3.0.3", "{type: string, format: uri}", `"a:b"`, `"%zz"|"b"`},
 		{"3.0.3", "{type: string, format: hostname}", `"` + strings.Repeat("a", 63) + `.a"`, `"` + strings.Repeat("a", 64) + `.a"|"a-.a"|"a..a"`},
 		{"3.0.3", "{$ref: '#/components/schemas/Self', maxProperties: 0}", `{"self":{"self":{}}}`, `{"self":{"self":1}}|{"n":1.0}`},
 		{"3.1.0", "{$ref: '#/components/schemas/Self', maxProperties: 0}", `{}`, `{"n":1}`},
@@ -69,6 +70,11 @@ func TestTranslation(t *testing.T) {
 		{"3.0.3", "{oneOf: [{type: integer, format: int64}, {type: number}]}", `9223372036854775808|1.5`, `1|9223372036854775807`},
 		{"3.0.3", "{allOf: [{$ref: '#/components/schemas/Wanted'}, {type: string}]}", `"a"`, `1`},
 		{"3.0.3", "{required: [a], allOf: [{$ref: '#/components/schemas/Wanted'}]}", `{"a":1}`, `{}`},
+		{"3.1.0", "{if: {$ref: '#/components/schemas/Wanted'}, then: {type: string}}", `"a"`, `1`},
+		{"3.1.0", "{required: [b], dependentSchemas: {a: {$ref: '#/components/schemas/Wanted'}}}", `{"a":1,"b":1}`, `{"a":1}`},
+		{"3.0.3", "{required: [a, a]}", `{"a":1}`, `{}`},
+		{"3.0.3", "{discriminator: {propertyName: a}, oneOf: [{type: integer}, {type: number}]}", `1|1.5`, `"1"`},
+		{"3.0.3", "{discriminator: {propertyName: a}, oneOf: [{type: integer}], anyOf: [{enum: [1]}]}", `1`, `2`},
 	} {
 		for want, values := range map[bool]string{true: c.valid, false: c.invalid} {
 			for value := range strings.SplitSeq(values, "|") {
