@@ -141,6 +141,7 @@ func TestFitting(t *testing.T) {
 		{`{"id":7}`, "string", "7"},
 		{`{"id":"7"}`, "integer", "7"},
 		{`{"id":"x"}`, "integer", ""},
+		{`{"id":"x"}`, "number", ""},
 		{`{"id":"x"}`, "string", "x"},
 		{`{"id":"a/b"}`, "string", ""}, // no path can have it
 	} {
