@@ -146,7 +146,7 @@ func TestCurl(t *testing.T) {
 		{"secrets", Interaction{RequestHeader: http.Header{"X-A": {"$X_A"}, "X-B": {"${X_B%?}"}, "X-C": {"$X_A"}}}, ` -H "X-A: $X_A" -H "X-B: ${X_B%?}" -H 'X-C: $X_A'`},
 		{"the longest body", Interaction{RequestBody: []byte(strings.Repeat("x", 4096))}, " --data-binary '" + strings.Repeat("x", 4096) + "'"},
 		{"a longer one", Interaction{RequestBody: []byte(`["` + strings.Repeat("x", 4096) + `"]`)}, ` --data-binary @<(printf %s '["'; printf 'x%.0s' {1..4096}; printf %s '"]')`},
-		{"a run of digits", Interaction{RequestBody: []byte("a" + strings.Repeat("7", 4096))}, ` --data-binary @<(printf %s 'a'; printf '7%.0s' {1..4096}; printf %s '')`},
+		{"a run of digits", Interaction{RequestBody: []byte("a" + strings.Repeat("7", 4096))}, ` --data-binary @<(printf %s 'a'; printf '7%.0s' {1..4096})`},
 		{"a run that printf would read", Interaction{RequestBody: []byte(strings.Repeat("%", 4097))}, " --data-binary '" + strings.Repeat("%", 4096) + "' # and 1 bytes more"},
 		{"one that is not repeated", Interaction{RequestBody: []byte(strings.Repeat("xy", 2049))}, " --data-binary '" + strings.Repeat("xy", 2048) + "' # and 2 bytes more"},
 	} {
