@@ -48,8 +48,12 @@ paths: {/a: {post: {requestBody: {content: {"MEDIA": {schema: SCHEMA}}}, respons
 func TestTextBody(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ media, described, want string }{
-		{"text/plain", "string", "text/plain"}, {"text/plain", "integer", "text/plain"}, {"text/plain", "number", "text/plain"},
-		{"text/plain", "array", ""}, {"text/csv", "string", "text/csv"}, {"text/csv", "integer", ""},
+		{"text/plain", "string", "text/plain"},
+		{"text/plain", "integer", "text/plain"},
+		{"text/plain", "number", "text/plain"},
+		{"text/plain", "array", ""},
+		{"text/csv", "string", "text/csv"},
+		{"text/csv", "integer", ""},
 	} {
 		d, err := Parse([]byte(`
 openapi: 3.0.3
