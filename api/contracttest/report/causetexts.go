@@ -274,6 +274,8 @@ func accepted(c scenario.Cause) string {
 	switch {
 	case c.In == "":
 		return acceptedRoots[c.Keyword]
+	case c.In == "parameter" && c.Keyword == "required":
+		return fmt.Sprintf("%sparameter %s is required, and may be missing", ofOperation(c), c.Place)
 	case c.In == "parameter":
 		return ofOperation(c) + phrase + " is accepted as parameter " + c.Place
 	case c.Keyword == "required":

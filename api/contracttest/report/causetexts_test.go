@@ -44,6 +44,7 @@ func TestCauseText(t *testing.T) {
 		{scenario.Cause{Kind: scenario.WrongBody, Component: "Pot", Keyword: "minItems"}, "Pot in responses: breaks minItems"},
 		{scenario.Cause{Kind: scenario.Accepts, Keyword: "type"}, "values of another type are accepted"},
 		{scenario.Cause{Kind: scenario.Accepts, In: "parameter", Place: "size", Keyword: "maximum"}, "a value that breaks maximum is accepted as parameter size"},
+		{scenario.Cause{Kind: scenario.Accepts, In: "parameter", Place: "size", Keyword: "required"}, "parameter size is required, and may be missing"},
 		{scenario.Cause{Kind: scenario.Accepts, In: "parameter", Operation: "getPot", Place: "size", Keyword: "enum"}, "getPot: a value that is not in the enum is accepted as parameter size"},
 		{scenario.Cause{Kind: scenario.Accepts, In: "body", Component: "Pot", Place: "/id", Keyword: "required"}, "Pot in requests: /id is required, and may be missing"},
 		{scenario.Cause{Kind: scenario.Accepts, In: "body", Operation: "addPot", Place: "/id", Keyword: "nullable"}, "addPot in requests: null is accepted as /id"},
