@@ -1,6 +1,7 @@
 package contracttest
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -34,6 +35,16 @@ func TestCheckBase(t *testing.T) {
 		if err := contract.CheckBase(t.Context(), target); (err != nil) != c.isWrong {
 			t.Errorf("%s: the error is %v, want one: %t", name, err, c.isWrong)
 		}
+	}
+}
+
+// That nothing responds is no matter of the base path.
+func TestCheckBaseWithoutResponse(t *testing.T) {
+	t.Parallel()
+	contract := contractFrom(t, smallDocument, Options{})
+	silent := roundTripper(func(*http.Request) (*http.Response, error) { return nil, errors.New("no response") })
+	if err := contract.CheckBase(t.Context(), Target{URL: "http://localhost", Transport: silent}); err != nil {
+		t.Errorf("the error is %v, want none", err)
 	}
 }
 

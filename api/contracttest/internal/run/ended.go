@@ -156,11 +156,13 @@ func (s *serviceState) noteSilent(x scenario.Interaction) {
 }
 
 // endGone notes that the service is gone since the last request without a response, or else since this one, for which it accepts no
-// connection: package http sends a GET again on its own if the service ends without a response.
+// connection: package http sends a GET again on its own if the service ends without a response. One that was never there may come.
 func (s *serviceState) endGone(x scenario.Interaction) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.ended, s.how = cmp.Or(s.silent, &x), gone
+	if s.responded {
+		s.ended, s.how = cmp.Or(s.silent, &x), gone
+	}
 }
 
 // hasEnded notes the response to a request with the credentials of the run. It returns an error if this and others show that the

@@ -73,3 +73,22 @@ func TestRestart(t *testing.T) {
 		})
 	}
 }
+
+// A service that was not there yet is not waited for, and a later run may find it.
+func TestNotThereYet(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		runner, service := runnerOf(t), &crashing{ended: time.Now(), back: time.Minute}
+		run := func() string {
+			test := testOf(step("GET", "/pots/7", scenario.Expectation{}))
+			return said(runner.Run(t.Context(), plan.Test{Test: test}, Target{URL: "http://pots.example", Transport: service}))
+		}
+		if got := run(); got != "broken: connection refused, for 0s" || runner.Ended() != "" {
+			t.Errorf("before it is there: %s, and %q", got, runner.Ended())
+		}
+		time.Sleep(time.Minute)
+		if got := run(); got != "kept" {
+			t.Errorf("once it is there: %s", got)
+		}
+	})
+}
