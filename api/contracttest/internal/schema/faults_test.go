@@ -55,6 +55,7 @@ func TestTranslation(t *testing.T) {
 		{"3.0.3", `{type: string, pattern: '^\s[\s.]\S$'}`, `"\u00a0\ufeffa"|" .b"`, `"a a"|"  \u00a0"|" ab"`},
 		{"3.1.0", "{type: string, contentEncoding: base64}", `"no base64"`, `1`}, // what is left out of the document is not judged
 		{"3.0.3", "{type: string, minLength: 2, maxLength: 2}", `"蘭🌵"`, `"蘭"`},
+		{"3.0.3", "{type: string, maxLength: 9223372036854775808}", `"ab"`, `1`}, // jsonschema takes 2^63 for less than nothing
 		{"3.0.3", "{type: string, format: byte}", `"RmljdXM="`, `"RmljdXM"`},
 		{"3.0.3", "{format: date}", `1|"2026-11-20"`, `"1"`},
 		// What the packages that read a format take, and the format does not have.
