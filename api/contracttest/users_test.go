@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
@@ -164,5 +165,23 @@ func TestUsers(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A second user has the header of the options but for what is its own, and a user without credentials has what is of no user.
+func TestHeadersOfUsers(t *testing.T) {
+	t.Parallel()
+	options := Options{
+		Header: http.Header{"Authorization": {"Bearer ann"}, "X-Team": {"red"}, "X-Region": {"north"}},
+		Other:  User{Name: "bob", Header: http.Header{"Authorization": {"Bearer bob"}, "X-Team": {"blue"}}},
+	}
+	tests, err := New([]byte(ownSecretDocument), options)
+	must.NoError(t, err)
+	users := tests.runners()
+	if got, want := fmt.Sprint(users[scenario.Other].Header), "map[Authorization:[Bearer bob] X-Region:[north] X-Team:[blue]]"; got != want {
+		t.Errorf("the header of the other user is %s, want %s", got, want)
+	}
+	if got, want := fmt.Sprint(users[scenario.Anonymous].Header), "map[X-Region:[north]]"; got != want {
+		t.Errorf("the header without credentials is %s, want %s", got, want)
 	}
 }
