@@ -26,7 +26,7 @@ func TestRequestFailures(t *testing.T) {
 		want                            string
 	}{
 		{"POST", "/pots", isJSON, `{"id":7}`, 201, ""},
-		{"POST", "/pots", isJSON, `{"id":"7","color":"green"}`, 201, "createPot in requests: a value of another type is accepted as /id, createPot in requests: a value that breaks maxLength is accepted as /color"},
+		{"POST", "/pots", isJSON, `{"id":"7","color":"green"}`, 201, "createPot in requests: a value that breaks maxLength is accepted as /color, createPot in requests: a value of another type is accepted as /id"},
 		{"POST", "/pots", isJSON, `{}`, 299, "createPot in requests: /id is required, and may be missing"},
 		{"POST", "/pots", isJSON, `{}`, 300, ""},
 		{"POST", "/pots", isJSON, `{}`, 400, ""},

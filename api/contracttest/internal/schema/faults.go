@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -18,7 +19,7 @@ import (
 // Allows reports whether a schema allows a value.
 func Allows(wanted *Schema, value any) bool { return wanted.Validate(jsonvalue.Normal(value)) == nil }
 
-// Faults lists what a schema finds wrong with a value. where is the beginning of each place.
+// Faults lists what a schema finds wrong with a value, in the order of the places. where is the beginning of each place.
 func Faults(where string, wanted *Schema, value any) []scenario.Fault {
 	err := wanted.Validate(jsonvalue.Normal(value))
 	broken, isBroken := errors.AsType[*jsonschema.ValidationError](err)
@@ -27,6 +28,9 @@ func Faults(where string, wanted *Schema, value any) []scenario.Fault {
 	}
 	reader := faultReader{where: where}
 	reader.read(broken)
+	slices.SortFunc(reader.faults, func(one, other scenario.Fault) int { // jsonschema has them in no order
+		return cmp.Or(cmp.Compare(one.Where, other.Where), cmp.Compare(one.Keyword, other.Keyword))
+	})
 	return reader.faults
 }
 
