@@ -227,7 +227,9 @@ func TestClientGivesWay(t *testing.T) {
 				account, size := httpapi.Unread(s.handler)
 				body, sender := io.Pipe()
 				t.Cleanup(func() { sender.Close() })
+				filled := make(chan struct{})
 				fill := func() {
+					defer close(filled)
 					wait.Until(t, "the request is in the account", func() bool { return !httpapi.HasRoom(account, size) })
 					other := &limit.Holding{Key: "other", Bytes: size}
 					account.Hold(other, true)
@@ -251,6 +253,7 @@ func TestClientGivesWay(t *testing.T) {
 					if resp.StatusCode != http.StatusServiceUnavailable {
 						t.Errorf("a body that gives way is %s, want 503", resp.Status)
 					}
+					wait.For(t, "the release of what took its place", filled) // or else the account is not empty
 					return
 				}
 				fill()
