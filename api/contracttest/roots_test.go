@@ -90,6 +90,18 @@ func causesOf(report contracttest.Report) (texts []string) {
 	return texts
 }
 
+// causesOfRun are the causes of a run of all tests of a document on a service.
+func causesOfRun(t *testing.T, document string, service http.Handler) []string {
+	t.Helper()
+	contract, err := contracttest.New([]byte(document), contracttest.Options{Seed: 1})
+	must.NoError(t, err)
+	server := httptest.NewServer(service)
+	defer server.Close()
+	report, err := contract.Run(t.Context(), contracttest.Target{URL: server.URL})
+	must.NoError(t, err)
+	return causesOf(report)
+}
+
 // A number that no integer holds, and a NUL in a path, are one cause each, in however many operations, also where the parameters
 // are not the same.
 func TestRootsOfCrashes(t *testing.T) {
@@ -130,14 +142,8 @@ paths:
 			}
 		})
 	}
-	contract, err := contracttest.New([]byte(document), contracttest.Options{Seed: 1})
-	must.NoError(t, err)
-	server := httptest.NewServer(mux)
-	defer server.Close()
-	report, err := contract.Run(t.Context(), contracttest.Target{URL: server.URL})
-	must.NoError(t, err)
 	want := []string{"a path with %00 gives 500", "a value of parameter limit gives 500", "a value of parameter sort gives 500"}
-	if got := causesOf(report); !slices.Equal(got, want) {
+	if got := causesOfRun(t, document, mux); !slices.Equal(got, want) {
 		t.Errorf("the causes are %q, want %q", got, want)
 	}
 }
@@ -158,14 +164,8 @@ func TestRootsOfReads(t *testing.T) {
 			w.WriteHeader(http.StatusInternalServerError)
 		})
 	}
-	contract, err := contracttest.New([]byte(document), contracttest.Options{Seed: 1})
-	must.NoError(t, err)
-	server := httptest.NewServer(mux)
-	defer server.Close()
-	report, err := contract.Run(t.Context(), contracttest.Target{URL: server.URL})
-	must.NoError(t, err)
 	want := []string{"GET /pots/{id}/plants/{plant} responds with 500", "POST /pots/{id}/turn responds with 500", "reads of /pots/{} and below it give 500"}
-	if got := causesOf(report); !slices.Equal(got, want) {
+	if got := causesOfRun(t, document, mux); !slices.Equal(got, want) {
 		t.Errorf("the causes are %q, want %q", got, want)
 	}
 }
@@ -189,8 +189,6 @@ paths:
       responses: {'200': {description: ok}, '400': {description: wrong}}
 `, path, body)
 	}
-	contract, err := contracttest.New([]byte(document), contracttest.Options{Seed: 1})
-	must.NoError(t, err)
 	mux := http.NewServeMux()
 	failing := func(w http.ResponseWriter, r *http.Request) {
 		type pot struct{ Tags []string }
@@ -209,11 +207,7 @@ paths:
 	}
 	mux.HandleFunc("POST /pots", failing)
 	mux.HandleFunc("POST /plans", failing)
-	server := httptest.NewServer(mux)
-	defer server.Close()
-	report, err := contract.Run(t.Context(), contracttest.Target{URL: server.URL})
-	must.NoError(t, err)
-	crashes := slices.DeleteFunc(causesOf(report), func(cause string) bool { return !strings.Contains(cause, "500") })
+	crashes := slices.DeleteFunc(causesOfRun(t, document, mux), func(cause string) bool { return !strings.Contains(cause, "500") })
 	if want := []string{"Pot in requests gives 500"}; !slices.Equal(crashes, want) {
 		t.Errorf("the causes are %q, want %q", crashes, want)
 	}
@@ -231,18 +225,12 @@ components:
 paths:
   /pot: {get: {operationId: pot, responses: {'200': {description: ok, content: {application/json: {schema: {$ref: '#/components/schemas/Pot'}}}}}}}
 `
-	contract, err := contracttest.New([]byte(document), contracttest.Options{Seed: 1})
-	must.NoError(t, err)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /pot", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(`{"made":"2026-11-20T09:00:00","body":{"moved":"2026-11-20T09:00:00","count":1}}`))
 	})
-	server := httptest.NewServer(mux)
-	defer server.Close()
-	report, err := contract.Run(t.Context(), contracttest.Target{URL: server.URL})
-	must.NoError(t, err)
-	if got, want := causesOf(report), []string{"responses have values without their format: date-time"}; !slices.Equal(got, want) {
+	if got, want := causesOfRun(t, document, mux), []string{"responses have values without their format: date-time"}; !slices.Equal(got, want) {
 		t.Errorf("the causes are %q, want %q", got, want)
 	}
 }
@@ -275,17 +263,11 @@ func TestRootsOfForms(t *testing.T) {
 	}
 	respond("GET /pots", 200, `{"id":"1","state":"ok"}`)
 	respond("POST /pots", 201, `{"id":"1","code":201}`)
-	contract, err := contracttest.New([]byte(document), contracttest.Options{Seed: 1})
-	must.NoError(t, err)
-	server := httptest.NewServer(mux)
-	defer server.Close()
-	report, err := contract.Run(t.Context(), contracttest.Target{URL: server.URL})
-	must.NoError(t, err)
 	want := []string{
 		"a response with 200: bodies are not as the document says", "addPot succeeds with 201, which is not documented",
 		"values of another type are accepted",
 	}
-	got := slices.DeleteFunc(causesOf(report), func(cause string) bool { return strings.Contains(cause, "4") }) // of net/http's own refusals
+	got := slices.DeleteFunc(causesOfRun(t, document, mux), func(cause string) bool { return strings.Contains(cause, "4") }) // of net/http's own refusals
 	if !slices.Equal(got, want) {
 		t.Errorf("the causes are %q, want %q", got, want)
 	}
