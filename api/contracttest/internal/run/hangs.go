@@ -69,7 +69,8 @@ func (h *hangs) within(operation string, request scenario.Request, timeout time.
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	of := h.of(operation)
-	if slices.ContainsFunc(valuesOf(request), func(value uint64) bool { return of.hanging[value] }) {
+	isHanging := func(value uint64) bool { return of.hanging[value] }
+	if len(of.hanging) > 0 && slices.ContainsFunc(valuesOf(request), isHanging) { // to find the values of a request takes long
 		return 0, leftOut
 	}
 	isSilent := !h.silence.IsZero()

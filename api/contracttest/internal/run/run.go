@@ -119,7 +119,7 @@ const removeTimeout = 30 * time.Second
 // created, its own runner removes, which knows that alone and has no further users. What is not removed breaks no promise: Left
 // says how much that is. A run that is interrupted does not wait for it.
 func (r *Runner) RemoveCreated(ctx context.Context, target Target) {
-	defer func() { r.left.Store(int64(len(r.Plan.World.Created()))) }()
+	defer r.noteLeft()
 	switch ended := ctx.Err(); {
 	case errors.Is(ended, context.Canceled):
 		return
@@ -143,12 +143,18 @@ func (r *Runner) RemoveCreated(ctx context.Context, target Target) {
 	}
 }
 
+// noteLeft notes how much is left of what both users have created.
+func (r *Runner) noteLeft() {
+	left := len(r.Plan.World.Created())
+	if other := r.Users[scenario.Other]; other != nil {
+		left += len(other.Plan.World.Created())
+	}
+	r.left.Store(int64(left))
+}
+
 // Left says how much of what tests have created RemoveCreated has left at the service, or nothing.
 func (r *Runner) Left() string {
 	count := r.left.Load()
-	if other := r.Users[scenario.Other]; other != nil {
-		count += other.left.Load()
-	}
 	if count == 0 {
 		return ""
 	}
